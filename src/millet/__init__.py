@@ -1,0 +1,45 @@
+"""Classify time series and see why.
+
+A time series is a bag of timepoints; one forward pass gives the class and the signed, class-wise evidence of
+every timepoint. The names below are loaded on first use, so ``import millet`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Dataset": "millet.datasets",
+    "list_datasets": "millet.datasets",
+    "load_dataset": "millet.datasets",
+    "load_file": "millet.datasets",
+    "make_web_traffic": "millet.datasets",
+    "Explanation": "millet.explanation",
+    "MilletClassifier": "millet.classifier",
+    "MilletError": "millet.errors",
+    "Recipe": "millet.training",
+    "plot_explanation": "millet.plots",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from millet.classifier import MilletClassifier
+    from millet.datasets import Dataset, list_datasets, load_dataset, load_file, make_web_traffic
+    from millet.errors import MilletError
+    from millet.explanation import Explanation
+    from millet.plots import plot_explanation
+    from millet.training import Recipe
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'millet' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
