@@ -24,7 +24,19 @@ _HOMES = {
     "plot_explanation": "millet.plots",
 }
 
-__all__ = ["__version__", *_HOMES]
+__all__ = [
+    "Dataset",
+    "Explanation",
+    "MilletClassifier",
+    "MilletError",
+    "Recipe",
+    "__version__",
+    "list_datasets",
+    "load_dataset",
+    "load_file",
+    "make_web_traffic",
+    "plot_explanation",
+]
 
 if TYPE_CHECKING:
     from millet.classifier import MilletClassifier

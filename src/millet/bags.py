@@ -1,0 +1,288 @@
+"""Bags: whatever the user brought becomes float32 cases with lengths, and labels become codes.
+
+In:  arrays, lists, data frames, tensors, memory maps; labels of any type.
+Out: `Bags`, read by `millet.training` and `millet.classifier` one batch at a time.
+
+This is the only place that judges input. What it does to values:
+
+- **NaN** at the end of a series, in all channels, ends it: the case is shorter. Any other NaN is a missing
+  value and is filled on a straight line between its neighbours in time (the nearest one at the edges),
+  channel by channel; a channel without any value becomes 0.
+- **z-normalisation** of each channel of each case on its own, over the observed values, with the sample
+  standard deviation; a constant channel becomes 0. It comes before filling: filled values do not count.
+
+Series in memory are prepared once; a memory map is prepared batch by batch, so it may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from millet.containers import as_cases
+from millet.errors import LabelError, SeriesError
+
+Array = NDArray[Any]
+Floats = NDArray[np.float32]
+
+# Cases are looked at in blocks of about this many values, so that judging a memory map needs little memory.
+BLOCK_VALUES = 4_000_000
+
+
+class Batch(NamedTuple):
+    """Some cases, ready for a network: values (B, C, T) with zeros beyond each of the lengths (B,)."""
+
+    values: Floats
+    lengths: NDArray[np.int64]
+
+
+class Bags:
+    """Checked cases that come out as float32 batches; made by `as_bags`.
+
+    Attributes
+    ----------
+    lengths : ndarray of int64, shape (n_cases,)
+        The number of timepoints of every case.
+    n_channels : int
+        The number of channels of every case.
+    """
+
+    def __init__(self, source: Array | list[Array], lengths: NDArray[np.int64], *, normalise: bool) -> None:
+        self._source = source
+        self._normalise = normalise
+        self.lengths = lengths
+        self.n_channels = int(source[0].shape[0])
+        self._prepared: Floats | list[Floats] | None = None
+        if isinstance(source, list):
+            self._prepared = [
+                self._prepare(case[None, :, :length])[0] for case, length in zip(source, lengths, strict=True)
+            ]
+        elif not _is_memory_mapped(source):
+            self._prepared = self._prepare_in_blocks(source)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def n_timepoints(self) -> int:
+        """The length of the longest case."""
+        return int(self.lengths.max())
+
+    def batch(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Batch:
+        """Return the given cases, padded with zeros to the longest of them."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        lengths = self.lengths[chosen]
+        width = int(lengths.max())
+        if self._prepared is None:
+            return Batch(self._prepare(self._source[chosen][:, :, :width], lengths), lengths)
+        if isinstance(self._prepared, list):
+            values = np.zeros((len(chosen), self.n_channels, width), dtype=np.float32)
+            for row, case in enumerate(chosen):
+                values[row, :, : lengths[row]] = self._prepared[case]
+            return Batch(values, lengths)
+        return Batch(self._prepared[chosen][:, :, :width], lengths)
+
+    def raw(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+        """Return the given cases as brought: float64 (B, C, T), NaN where missing or beyond the end."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        width = int(self.lengths[chosen].max())
+        values = np.full((len(chosen), self.n_channels, width), np.nan)
+        for row, case in enumerate(chosen):
+            length = self.lengths[case]
+            values[row, :, :length] = self._source[case][:, :length]
+        return values
+
+    def fingerprint(self) -> str:
+        """Return a digest of the values as brought: the same for the same data in whatever container."""
+        digest = hashlib.sha256(f"{len(self)},{self.n_channels}".encode())
+        for case in range(len(self)):
+            values = np.ascontiguousarray(self._source[case][:, : self.lengths[case]], dtype=np.float64)
+            digest.update(str(values.shape).encode())
+            digest.update(values.tobytes())
+        return digest.hexdigest()
+
+    def _prepare_in_blocks(self, source: Array) -> Floats:
+        prepared = np.empty((*source.shape[:2], self.n_timepoints), dtype=np.float32)
+        for block in _blocks(source):
+            prepared[block] = self._prepare(source[block, :, : self.n_timepoints], self.lengths[block])
+        return prepared
+
+    def _prepare(self, cases: Array, lengths: NDArray[np.int64] | None = None) -> Floats:
+        """Normalise, fill and cut (B, C, T) values; zeros beyond `lengths`."""
+        values = cases.astype(np.float64)
+        valid = None
+        if lengths is not None and (lengths < values.shape[2]).any():
+            valid = np.arange(values.shape[2]) < lengths[:, None, None]  # (B, 1, T)
+            values = np.where(valid, values, np.nan)
+        missing = bool(np.isnan(values).any())
+        if self._normalise:
+            values = _z_normalise(values, missing)
+        if missing:
+            values = _fill_missing(values, lengths)
+        return values.astype(np.float32)
+
+
+def as_bags(X: Any, *, normalise: bool = True) -> Bags:
+    """Check series of any container and make them `Bags`.
+
+    Parameters
+    ----------
+    X : array, list, data frame, tensor or memory map
+        (n_cases, n_timepoints), (n_cases, n_channels, n_timepoints), or a list of series of unequal length,
+        each (n_timepoints,) or (n_channels, n_timepoints). A pandas data frame has one row a case and one
+        column a timepoint, or cells that hold whole series, one column a channel.
+    normalise : bool, default=True
+        z-normalise each channel of each case.
+
+    Returns
+    -------
+    Bags
+
+    Raises
+    ------
+    SeriesError
+        If the shape is none of these, values are infinite, or a case has no observed value.
+
+    Examples
+    --------
+    >>> bags = as_bags([[1.0, 2.0, 3.0], [5.0, 5.0]])
+    >>> bags.lengths
+    array([3, 2])
+    >>> bags.batch([0, 1]).values[:, 0]
+    array([[-1.,  0.,  1.],
+           [ 0.,  0.,  0.]], dtype=float32)
+    """
+    source = as_cases(X)
+    lengths = _observed_lengths(source)
+    return Bags(source, lengths, normalise=normalise)
+
+
+def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]:
+    """Return the sorted classes and every case's code, its index among them.
+
+    Raises
+    ------
+    LabelError
+        If labels are missing, not one a case, continuous numbers, or all the same.
+
+    Examples
+    --------
+    >>> classes, codes = encode_labels(["b", "a", "b"], 3)
+    >>> classes.tolist(), codes
+    (['a', 'b'], array([1, 0, 1]))
+    """
+    if y is None:
+        raise LabelError("y must hold one label a case; got None. A classifier requires y to be passed.")
+    try:
+        labels = column_or_1d(y, warn=True)
+    except DataConversionWarning:  # where a caller made warnings errors
+        raise
+    except ValueError as error:
+        raise LabelError(f"y must be one label a case: {error}") from None
+    if len(labels) != n_cases:
+        raise LabelError(
+            f"X and y have inconsistent numbers of cases: {n_cases} series, but {len(labels)} labels. "
+            "Pass one label a case."
+        )
+    missing = _missing_labels(labels)
+    if missing.any():
+        raise LabelError(
+            f"y has a missing label (NaN or None) at position {int(missing.argmax())}; every case needs one."
+        )
+    try:
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+    except (ValueError, TypeError) as error:
+        raise LabelError(f"y can't be used as class labels: {error}") from None
+    if len(classes) < 2:
+        raise LabelError(f"y has only one class, {classes[0]!r}; a classifier needs cases of at least two classes.")
+    return classes, codes.astype(np.int64)
+
+
+def _observed_lengths(source: Array | list[Array]) -> NDArray[np.int64]:
+    """Return every length without trailing NaN; refuse infinities and cases without a value."""
+    if isinstance(source, list):
+        return np.array(
+            [_lengths_of(case[None], position)[0] for position, case in enumerate(source)], dtype=np.int64
+        )
+    return np.concatenate([_lengths_of(source[block], block.start) for block in _blocks(source)])
+
+
+def _lengths_of(cases: Array, first: int) -> NDArray[np.int64]:
+    n_timepoints = cases.shape[2]
+    if cases.dtype.kind != "f" or np.isfinite(cases).all():
+        return np.full(len(cases), n_timepoints, dtype=np.int64)
+    infinite = np.isinf(cases).any(axis=(1, 2))
+    if infinite.any():
+        raise SeriesError(
+            f"Input X contains infinity (case {first + int(infinite.argmax())}). "
+            "Replace it by NaN if the value is unknown."
+        )
+    observed = np.asarray((~np.isnan(cases)).any(axis=1))  # (B, T)
+    unobserved = ~observed.any(axis=1)
+    if unobserved.any():
+        raise SeriesError(
+            f"Case {first + int(unobserved.argmax())} has no observed value: all are NaN. Leave it out."
+        )
+    return np.asarray(n_timepoints - observed[:, ::-1].argmax(axis=1), dtype=np.int64)
+
+
+def _blocks(source: Array) -> Iterator[slice]:
+    step = max(1, BLOCK_VALUES // (source.shape[1] * source.shape[2]))
+    for start in range(0, len(source), step):
+        yield slice(start, min(start + step, len(source)))
+
+
+def _is_memory_mapped(array: Array) -> bool:
+    owner: Any = array
+    while owner is not None:
+        if isinstance(owner, np.memmap | mmap.mmap):
+            return True
+        owner = getattr(owner, "base", None)
+    return False
+
+
+def _z_normalise(values: NDArray[np.float64], missing: bool) -> NDArray[np.float64]:
+    """Normalise each channel of (B, C, T) over its observed values."""
+    with warnings.catch_warnings():
+        # A channel without values is all NaN in, all NaN out, and filled later.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        lowest = (np.nanmin if missing else np.min)(values, axis=2, keepdims=True)
+        highest = (np.nanmax if missing else np.max)(values, axis=2, keepdims=True)
+        # Scaled to [-1, 1] first: squares of very large or very small values would leave the range of floats.
+        size = np.maximum(np.abs(lowest), np.abs(highest))
+        values = values / np.where(size == 0, 1.0, size)
+        total = (np.nansum if missing else np.sum)(values, axis=2, keepdims=True)
+        count = np.sum(~np.isnan(values), axis=2, keepdims=True) if missing else values.shape[2]
+        values -= total / count
+        squares = (np.nansum if missing else np.sum)(values**2, axis=2, keepdims=True)
+        deviation = np.sqrt(squares / np.maximum(count - 1, 1))
+    constant = (lowest == highest) | (deviation == 0)
+    return np.where(constant & ~np.isnan(values), 0.0, values / np.where(constant, 1.0, deviation))
+
+
+def _fill_missing(values: NDArray[np.float64], lengths: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Fill NaN inside each case on a straight line in time; zeros beyond its length and in empty channels."""
+    filled = np.nan_to_num(values, nan=0.0)
+    for row, channel in np.argwhere(np.isnan(values).any(axis=2)):
+        length = values.shape[2] if lengths is None else lengths[row]
+        series = values[row, channel, :length]
+        known = np.flatnonzero(~np.isnan(series))
+        if 0 < len(known) < length:
+            filled[row, channel, :length] = np.interp(np.arange(length), known, series[known])
+    return filled
+
+
+def _missing_labels(labels: Array) -> NDArray[np.bool_]:
+    if labels.dtype == object:
+        return np.array([label is None or label != label for label in labels], dtype=bool)
+    return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)

@@ -1,0 +1,49 @@
+"""Checks: parameters that users type, judged in one sentence each."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from millet.errors import ParameterError
+
+
+def integer(name: str, value: Any, at_least: int) -> int:
+    """Return `value` as an int of at least `at_least`, or say what was wanted.
+
+    Examples
+    --------
+    >>> integer("n_epochs", 3, at_least=1)
+    3
+    """
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < at_least:
+        raise ParameterError(f"{name} must be an integer of at least {at_least}; got {value!r}.")
+    return int(value)
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float = math.inf,
+) -> float:
+    """Return `value` as a float above (or at least) one bound and below the other, or say what was wanted.
+
+    Examples
+    --------
+    >>> number("learning_rate", 0.001, above=0)
+    0.001
+    """
+    fits = isinstance(value, numbers.Real) and not isinstance(value, bool) and value < below
+    if fits and above is not None:
+        fits = value > above
+    if fits and at_least is not None:
+        fits = value >= at_least
+    if not fits:
+        lower = f"above {above}" if above is not None else f"of at least {at_least}"
+        upper = "" if below == math.inf else f" and below {below}"
+        raise ParameterError(f"{name} must be a number {lower}{upper}; got {value!r}.")
+    return float(value)

@@ -1,0 +1,336 @@
+"""`MilletClassifier`: scikit-learn outside, MILLET networks inside, and evidence for every prediction.
+
+In:  series of any container (`millet.bags` judges them) and labels.
+Out: predictions, and `Explanation` from the same forward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from millet.bags import Bags, as_bags, encode_labels
+from millet.errors import SeriesError
+from millet.explanation import Explanation
+from millet.fitting import choose_hardware, fit_members
+from millet.models import describe_classifier, restore_classifier
+from millet.nn import BagOutput, MilletNetwork, average_outputs
+from millet.storage import load_model, save_model
+from millet.training import Callback, History, Recipe, inference_batches
+
+Labels = NDArray[Any]
+
+
+class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classify time series and show the signed, class-wise evidence of every timepoint.
+
+    Parameters
+    ----------
+    backbone : str, class or Module, default="inceptiontime"
+        What embeds every timepoint: "fcn", "resnet", "inceptiontime", a class that is called with the number of
+        channels, or a module from (B, C, T) to (B, D, T). A module is copied with its weights, so a pre-trained one
+        is fine-tuned.
+    pooling : str, class or Module, default="conjunctive"
+        What makes one prediction of the embeddings: "conjunctive", "additive", "instance", "attention", "gap", or
+        one of your own; see `millet.nn.MilletNetwork`.
+    n_estimators : int, default=1
+        Networks in the ensemble, which averages their logits; the paper's has 5.
+    recipe : str or Recipe, default="paper"
+        How to train. The next three parameters, where given, replace values of the recipe.
+    n_epochs, batch_size, learning_rate : optional
+    padding, positions, dropout : optional
+        Settings of the network; None is the paper's choice for the pooling. See `millet.nn.MilletNetwork`.
+    normalise : bool, default=True
+        z-normalise each channel of each series, as the paper does. False where the level itself tells the class.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the loss.
+    early_stopping : bool, default=False
+        Set `validation_fraction` of the cases aside, keep the weights with the lowest loss on them, and stop when it
+        has not improved by `tol` for `n_iter_no_change` epochs. Otherwise the training loss selects the weights.
+    validation_fraction, n_iter_no_change, tol : float, int, float
+    max_time : float, optional
+        Seconds of training for each member. The schedule is stretched over them rather than cut off.
+    device : str, default="auto"
+        "cpu", "cuda", "mps", or "auto" for the best there is.
+    precision : str, default="32-true"
+        Anything Lightning Fabric knows, such as "bf16-mixed"; "auto" is bf16 where the hardware computes in it.
+    n_jobs : int, default=-1
+        Members trained at a time, each in a process; -1 is one a core. The weights do not depend on it.
+    random_state : int, RandomState or None, default=None
+    warm_start : bool, default=False
+        Go on from the weights of the previous `fit`, and add members if `n_estimators` has grown.
+    verbose : int, default=1
+        1 shows progress with an ETA on a terminal; 0 is silent.
+    callbacks : sequence of callables, default=()
+        Called with an `EpochRecord` after every epoch; returning True stops that member.
+    checkpoint_dir : path-like, optional
+        Folder to write checkpoints to. After an interruption the same call goes on where it was, and ends with the
+        weights of an uninterrupted run.
+    checkpoint_seconds : float, default=10.0
+        How often, at the most.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    networks_ : list of MilletNetwork
+        The members.
+    history_ : History
+        One record an epoch and member.
+    n_channels_in_ : int
+    n_features_in_ : int
+        The length of the longest training series; series of any length can be classified.
+    training_summary_ : dict
+        Cases, lengths, seconds, epochs, and a fingerprint of the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from millet import MilletClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20, 1, 30)); X[10:, 0, 12:18] += 4       # a bump is what tells the classes apart
+    >>> y = np.repeat(["flat", "bump"], 10)
+    >>> clf = MilletClassifier("fcn", n_epochs=10, random_state=0).fit(X, y)
+    >>> explanation = clf.explain(X)                                  # one forward pass
+    >>> explanation.scores.shape, str(explanation.predicted[15])
+    ((20, 2, 30), 'bump')
+    """
+
+    classes_: Labels
+    networks_: list[MilletNetwork]
+    history_: History
+    n_channels_in_: int
+    n_features_in_: int
+    training_summary_: dict[str, Any]
+
+    def __init__(
+        self,
+        backbone: Any = "inceptiontime",
+        pooling: Any = "conjunctive",
+        *,
+        n_estimators: int = 1,
+        recipe: str | Recipe = "paper",
+        n_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        padding: str | None = None,
+        positions: bool | None = None,
+        dropout: float | None = None,
+        normalise: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        max_time: float | None = None,
+        device: str = "auto",
+        precision: str = "32-true",
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 1,
+        callbacks: Sequence[Callback] = (),
+        checkpoint_dir: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 10.0,
+    ) -> None:
+        self.backbone = backbone
+        self.pooling = pooling
+        self.n_estimators = n_estimators
+        self.recipe = recipe
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.padding = padding
+        self.positions = positions
+        self.dropout = dropout
+        self.normalise = normalise
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.max_time = max_time
+        self.device = device
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_seconds = checkpoint_seconds
+
+    def fit(self, X: Any, y: ArrayLike) -> MilletClassifier:
+        """Train the ensemble.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_cases, n_timepoints) or (n_cases, n_channels, n_timepoints), or list
+            Series of equal or unequal length; NaN stands for missing values. A memory map may be larger than memory.
+        y : array-like of shape (n_cases,)
+            Labels of any type.
+
+        Returns
+        -------
+        MilletClassifier
+            The fitted classifier itself.
+        """
+        bags = as_bags(X, normalise=self.normalise)
+        if bags.n_timepoints < 2:
+            raise SeriesError("Every series has a single timepoint (n_features = 1); a time series needs at least 2.")
+        classes, codes = encode_labels(y, len(bags))
+        previous = self._reusable_members(bags, classes)
+        networks, history, summary = fit_members(self, bags, codes, classes, previous)
+        _check_feature_names(self, X, reset=True)
+        self.classes_ = classes
+        self.n_channels_in_ = bags.n_channels
+        self.n_features_in_ = bags.n_timepoints
+        self.networks_, self.history_, self.training_summary_ = networks, history, summary
+        return self
+
+    def predict(self, X: Any) -> Labels:
+        """Return the most probable class of every case: (n_cases,)."""
+        return np.asarray(self.classes_[self._logits(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of every class, in the order of `classes_`: (n_cases, n_classes)."""
+        logits = self._logits(X)
+        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
+    def explain(self, X: Any, *, members: bool = False) -> Explanation:
+        """Return predictions and the evidence for them, from one forward pass.
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        members : bool, default=False
+            Keep what each member of the ensemble said, too, which gives the spread between them.
+
+        Returns
+        -------
+        Explanation
+            Its `probabilities` and `predicted` are those of `predict_proba` and `predict`.
+        """
+        bags = self._bags(X)
+        evidence = _Evidence(bags, len(self.classes_))
+        by_member = [_Evidence(bags, len(self.classes_)) for _ in self.networks_] if members else []
+        for chosen, outputs in self._outputs(bags):
+            evidence.add(chosen, average_outputs(outputs))
+            for store, output in zip(by_member, outputs, strict=bool(members)):
+                store.add(chosen, output)
+        method = self.pooling if isinstance(self.pooling, str) else type(self.networks_[0].pooling).__name__
+        shared: dict[str, Any] = {
+            "series": bags.raw(np.arange(len(bags))),
+            "lengths": bags.lengths,
+            "classes": self.classes_,
+            "method": method,
+        }
+        parts = tuple(Explanation(**shared, **store.fields()) for store in by_member)
+        return Explanation(**shared, **evidence.fields(), members=parts)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the fitted classifier to a folder of JSON and safetensors, whole or not at all.
+
+        Training series are not stored, only a fingerprint of them.
+        """
+        check_is_fitted(self)
+        save_model(folder, describe_classifier(self), [network.state_dict() for network in self.networks_])
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str], *, backbone: Any = None, pooling: Any = None) -> MilletClassifier:
+        """Read a saved classifier; nothing in the folder is executed.
+
+        Parameters
+        ----------
+        folder : path-like
+        backbone, pooling : class or Module, optional
+            Where the model was made with a backbone or pooling of your own, the same again: code is not stored.
+
+        Raises
+        ------
+        StorageError
+            If the folder is damaged, incomplete, foreign, or of a newer version; it says which.
+        """
+        description, weights = load_model(folder)
+        classifier: MilletClassifier = restore_classifier(cls, description, weights, folder, backbone, pooling)
+        return classifier
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _bags(self, X: Any) -> Bags:
+        check_is_fitted(self)
+        _check_feature_names(self, X, reset=False)
+        bags = as_bags(X, normalise=self.normalise)
+        if bags.n_channels != self.n_channels_in_:
+            raise SeriesError(
+                f"X has {bags.n_channels} channels, but {type(self).__name__} was fitted on series with "
+                f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
+            )
+        return bags
+
+    def _outputs(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], list[BagOutput]]]:
+        """Run every member on every case, a batch at a time."""
+        device, _ = choose_hardware(self.device, "32-true")
+        networks = [network.to(device).eval() for network in self.networks_]
+        with torch.inference_mode():
+            for chosen in inference_batches(bags.lengths):
+                batch = bags.batch(chosen)
+                x, lengths = torch.from_numpy(batch.values).to(device), torch.from_numpy(batch.lengths).to(device)
+                yield chosen, [_on_cpu(network(x, lengths)) for network in networks]
+
+    def _logits(self, X: Any) -> NDArray[np.float64]:
+        bags = self._bags(X)
+        logits = np.empty((len(bags), len(self.classes_)))
+        for chosen, outputs in self._outputs(bags):
+            logits[chosen] = average_outputs(outputs).logits
+        return logits
+
+    def _reusable_members(self, bags: Bags, classes: Labels) -> list[MilletNetwork]:
+        if not (self.warm_start and hasattr(self, "networks_")):
+            return []
+        if bags.n_channels != self.n_channels_in_ or not np.array_equal(classes, self.classes_):
+            raise SeriesError(
+                "warm_start needs the classes and channels of the previous fit; got "
+                f"{len(classes)} classes and {bags.n_channels} channels. Set warm_start=False to start anew."
+            )
+        return self.networks_
+
+
+def _on_cpu(output: BagOutput) -> BagOutput:
+    return BagOutput(*(None if part is None else part.cpu() for part in output))  # type: ignore[arg-type]
+
+
+class _Evidence:
+    """Arrays for all cases, filled a batch at a time."""
+
+    def __init__(self, bags: Bags, n_classes: int) -> None:
+        self._shape = (len(bags), n_classes, bags.n_timepoints)
+        self._arrays: dict[str, NDArray[np.float64]] = {"logits": np.zeros(self._shape[:2])}
+        self._bias: NDArray[np.float64] | None = None
+
+    def add(self, chosen: NDArray[np.int64], output: BagOutput) -> None:
+        self._arrays["logits"][chosen] = output.logits
+        for name in ("scores", "attention", "contributions"):
+            value = getattr(output, name)
+            if value is not None:
+                shape = self._shape if value.ndim == 3 else (self._shape[0], self._shape[2])
+                array = self._arrays.setdefault(name, np.zeros(shape, dtype=np.float32))
+                array[chosen, ..., : value.shape[-1]] = value
+        if output.bias is not None:
+            self._bias = output.bias.numpy()
+
+    def fields(self) -> dict[str, Any]:
+        return {**self._arrays, "bias": self._bias}

@@ -1,0 +1,211 @@
+"""Fitting: from a classifier's parameters to trained members.
+
+In:  the parameters, checked here before anything is trained, and the training cases.
+Out: networks, history and a summary, for `millet.classifier`.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+
+from millet.atomic import atomic_path
+from millet.bags import Bags
+from millet.checks import integer, number
+from millet.errors import ParameterError, StorageError, lookup
+from millet.nn import MilletNetwork
+from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_recipe, train_members
+
+Codes = NDArray[np.int64]
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def fit_members(
+    classifier: Any, bags: Bags, codes: Codes, classes: NDArray[Any], previous: Sequence[MilletNetwork]
+) -> tuple[list[MilletNetwork], History, dict[str, Any]]:
+    """Train the members that a classifier's parameters ask for.
+
+    Parameters
+    ----------
+    classifier : MilletClassifier
+        Only its parameters are read.
+    bags, codes, classes
+        The training cases, their class codes, and the labels these stand for.
+    previous : sequence of MilletNetwork
+        Members to go on from; empty to start anew.
+    """
+    started = time.monotonic()
+    recipe = check_parameters(classifier)
+    fingerprint = _fingerprint(bags, codes)
+    rng = check_random_state(classifier.random_state)
+    seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]
+    folder = None if classifier.checkpoint_dir is None else Path(classifier.checkpoint_dir)
+    if folder is not None:
+        seeds = _claim_checkpoints(folder, classifier, recipe, fingerprint, seeds)
+    training, validation = _split(classifier, bags, codes, seeds[0])
+    weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
+    device, precision = choose_hardware(classifier.device, classifier.precision)
+    plans = []
+    for member, seed in enumerate(seeds):
+        network = (
+            copy.deepcopy(previous[member])
+            if member < len(previous)
+            else _new_network(classifier, bags.n_channels, len(classes), seed)
+        )
+        options = Options(
+            seed=seed,
+            class_weights=weights,
+            validation=validation,
+            patience=classifier.n_iter_no_change,
+            tolerance=classifier.tol,
+            max_time=classifier.max_time,
+            checkpoint=None if folder is None else folder / f"member-{member}.safetensors",
+            checkpoint_seconds=classifier.checkpoint_seconds,
+            callbacks=tuple(classifier.callbacks),
+            progress=bool(classifier.verbose),
+            member=member,
+            n_members=len(seeds),
+        )
+        plans.append(MemberPlan(network, training, recipe, options, device, precision))
+    trained = train_members(plans, classifier.n_jobs)
+    history = History([record for _, member_history in trained for record in member_history])
+    summary = {
+        "n_cases": len(bags),
+        "shortest": int(bags.lengths.min()),
+        "longest": bags.n_timepoints,
+        "n_epochs": [len(member_history) for _, member_history in trained],
+        "seconds": round(time.monotonic() - started, 3),
+        "fingerprint": fingerprint,
+    }
+    return [network for network, _ in trained], history, summary
+
+
+def check_parameters(classifier: Any) -> Recipe:
+    """Judge every parameter that is not the network's own, and return the recipe they amount to."""
+    integer("n_estimators", classifier.n_estimators, at_least=1)
+    integer("n_iter_no_change", classifier.n_iter_no_change, at_least=1)
+    number("tol", classifier.tol, at_least=0)
+    number("validation_fraction", classifier.validation_fraction, above=0, below=1)
+    number("checkpoint_seconds", classifier.checkpoint_seconds, at_least=0)
+    if classifier.max_time is not None:
+        number("max_time", classifier.max_time, above=0)
+    if not isinstance(classifier.normalise, bool | np.bool_):
+        raise ParameterError(f"normalise must be True or False; got {classifier.normalise!r}.")
+    if classifier.n_jobs is not None:
+        integer("n_jobs", classifier.n_jobs if classifier.n_jobs != -1 else 1, at_least=1)
+    lookup("device", classifier.device, dict.fromkeys(DEVICES))
+    not_callable = [callback for callback in classifier.callbacks if not callable(callback)]
+    if not_callable:
+        raise ParameterError(f"callbacks must be callables that take an EpochRecord; got {not_callable[0]!r}.")
+    return as_recipe(
+        classifier.recipe,
+        n_epochs=classifier.n_epochs,
+        batch_size=classifier.batch_size,
+        learning_rate=classifier.learning_rate,
+    )
+
+
+def build_network(classifier: Any, n_channels: int, n_classes: int) -> MilletNetwork:
+    """Return a network as the parameters describe it; modules are copied, never shared."""
+    return MilletNetwork(
+        n_channels,
+        n_classes,
+        copy.deepcopy(classifier.backbone),
+        copy.deepcopy(classifier.pooling),
+        padding=classifier.padding,
+        positions=classifier.positions,
+        dropout=classifier.dropout,
+    )
+
+
+def _new_network(classifier: Any, n_channels: int, n_classes: int, seed: int) -> MilletNetwork:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return build_network(classifier, n_channels, n_classes)
+
+
+def _split(classifier: Any, bags: Bags, codes: Codes, seed: int) -> tuple[Labelled, Labelled | None]:
+    everything = np.arange(len(bags))
+    if not classifier.early_stopping:
+        return Labelled(bags, codes, everything), None
+    try:
+        kept, aside = train_test_split(
+            everything, test_size=classifier.validation_fraction, stratify=codes, random_state=seed
+        )
+    except ValueError as error:
+        raise ParameterError(
+            f"early_stopping can't set validation_fraction={classifier.validation_fraction} of {len(bags)} cases "
+            f"aside with every class on both sides: {error} Use early_stopping=False, or more cases."
+        ) from None
+    return Labelled(bags, codes, kept), Labelled(bags, codes, aside)
+
+
+def _class_weights(class_weight: Any, classes: NDArray[Any], codes: Codes) -> list[float] | None:
+    if class_weight is None:
+        return None
+    try:
+        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    except (ValueError, TypeError) as error:
+        raise ParameterError(f"class_weight={class_weight!r} can't be used: {error}") from None
+    return [number("class_weight", float(weight), at_least=0) for weight in weights]
+
+
+def choose_hardware(device: str, precision: str) -> tuple[str, str]:
+    """Return device and precision with "auto" decided."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if precision == "auto":
+        precision = "bf16-mixed" if _computes_in_bf16(device) else "32-true"
+    return device, precision
+
+
+def _computes_in_bf16(device: str) -> bool:
+    if device == "cuda":
+        return torch.cuda.is_bf16_supported()
+    return device == "cpu" and bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
+
+
+def _fingerprint(bags: Bags, codes: Codes) -> str:
+    return hashlib.sha256(bags.fingerprint().encode() + codes.tobytes()).hexdigest()
+
+
+def _claim_checkpoints(
+    folder: Path, classifier: Any, recipe: Recipe, fingerprint: str, seeds: list[int]
+) -> list[int]:
+    """Return the seeds of the run that the folder belongs to: this one, now or earlier."""
+    irrelevant = {"n_jobs", "verbose", "callbacks", "checkpoint_dir", "checkpoint_seconds", "recipe", "random_state"}
+    parameters = {
+        name: repr(value) for name, value in classifier.get_params(deep=False).items() if name not in irrelevant
+    }
+    run = {"recipe": recipe.to_dict(), "parameters": parameters, "data": fingerprint}
+    seeded = classifier.random_state is not None
+    path = folder / "run.json"
+    if path.exists():
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            found_seeds = [int(seed) for seed in found.pop("seeds")]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StorageError(f"{path} is damaged ({error}); delete {folder} to start anew.") from None
+        if found != run or (seeded and found_seeds != seeds):
+            changed = sorted(name for name in run if found.get(name) != run[name]) or ["random_state"]
+            raise StorageError(
+                f"{folder} holds the checkpoints of another run (different: {', '.join(changed)}). "
+                "Choose another checkpoint_dir, or delete that one to start anew."
+            )
+        return found_seeds
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps({**run, "seeds": seeds}, indent=2), encoding="utf-8")
+    return seeds

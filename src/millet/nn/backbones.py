@@ -1,0 +1,201 @@
+"""Backbones: series in, one embedding per timepoint out.
+
+In:  (B, C, T) values and, where lengths are unequal, lengths (B,).
+Out: (B, D, T) embeddings, read by `millet.nn.network`.
+
+The architectures of App. B with the details of the released checkpoints: every convolution has a bias and "same"
+padding, and in a ResNet block only the third convolution is followed by ReLU before the shortcut is added.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from millet.nn.convolution import SameConv1d, ValidBatchNorm1d, max_pool_3
+
+
+def valid_timepoints(lengths: Tensor | None, n_timepoints: int) -> Tensor | None:
+    """Return (B, 1, T), True inside each case; None where all cases fill the batch."""
+    if lengths is None:
+        return None
+    return (torch.arange(n_timepoints, device=lengths.device) < lengths[:, None])[:, None]
+
+
+class Backbone(nn.Module, ABC):
+    """Maps (B, C, T) to (B, d_out, T), exactly for each case of unequal length."""
+
+    d_out: int
+
+    @abstractmethod
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Embed every timepoint."""
+
+
+@final
+class ConvBlock(nn.Module):
+    """Convolution, batch normalisation and, unless told otherwise, ReLU."""
+
+    def __init__(self, n_in: int, n_out: int, kernel_size: int, padding: str, *, relu: bool = True) -> None:
+        super().__init__()
+        self.convolution = SameConv1d(n_in, n_out, kernel_size, padding)
+        self.norm = ValidBatchNorm1d(n_out)
+        self.relu = relu
+
+    def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
+        """(B, n_in, T) -> (B, n_out, T)."""
+        x = self.norm(self.convolution(x, lengths), valid)
+        return torch.relu(x) if self.relu else x
+
+
+@final
+class FCN(Backbone):
+    """Three convolutions: 128 x 8, 256 x 5, 128 x 3 (Wang et al., 2017).
+
+    Parameters
+    ----------
+    n_channels : int
+        Channels of the input.
+    padding : str, default="replicate"
+        What stands beyond the ends of a series; see `millet.nn.convolution.PADDINGS`.
+    """
+
+    d_out = 128
+
+    def __init__(self, n_channels: int, padding: str = "replicate") -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            ConvBlock(n_in, n_out, kernel_size, padding)
+            for n_in, n_out, kernel_size in ((n_channels, 128, 8), (128, 256, 5), (256, self.d_out, 3))
+        )
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Embed every timepoint."""
+        valid = valid_timepoints(lengths, x.shape[2])
+        for block in self.blocks:
+            x = block(x, lengths, valid)
+        return x
+
+
+@final
+class ResNetBlock(nn.Module):
+    """Three convolutions (8, 5, 3 taps) beside a shortcut."""
+
+    def __init__(self, n_in: int, n_out: int, padding: str) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            ConvBlock(n_in if kernel_size == 8 else n_out, n_out, kernel_size, padding, relu=kernel_size == 3)
+            for kernel_size in (8, 5, 3)
+        )
+        self.shortcut = SameConv1d(n_in, n_out, 1, padding) if n_in != n_out else None
+        self.shortcut_norm = ValidBatchNorm1d(n_out)
+
+    def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
+        """(B, n_in, T) -> (B, n_out, T)."""
+        beside = self.shortcut_norm(x if self.shortcut is None else self.shortcut(x), valid)
+        for block in self.blocks:
+            x = block(x, lengths, valid)
+        return torch.relu(x + beside)
+
+
+@final
+class ResNet(Backbone):
+    """Three residual blocks of 64, 128 and 128 channels (Wang et al., 2017, as in the released checkpoints).
+
+    Parameters
+    ----------
+    n_channels : int
+        Channels of the input.
+    padding : str, default="replicate"
+        What stands beyond the ends of a series.
+    """
+
+    d_out = 128
+
+    def __init__(self, n_channels: int, padding: str = "replicate") -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            ResNetBlock(n_in, n_out, padding) for n_in, n_out in ((n_channels, 64), (64, 128), (128, self.d_out))
+        )
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Embed every timepoint."""
+        valid = valid_timepoints(lengths, x.shape[2])
+        for block in self.blocks:
+            x = block(x, lengths, valid)
+        return x
+
+
+@final
+class InceptionModule(nn.Module):
+    """Convolutions of 10, 20 and 40 taps on a bottleneck, beside a max-pool of the input."""
+
+    def __init__(self, n_in: int, width: int, padding: str) -> None:
+        super().__init__()
+        self.bottleneck = SameConv1d(n_in, width, 1, padding) if n_in > 1 else None
+        n_bottleneck = width if n_in > 1 else 1
+        self.convolutions = nn.ModuleList(
+            SameConv1d(n_bottleneck, width, kernel_size, padding) for kernel_size in (10, 20, 40)
+        )
+        self.after_pool = SameConv1d(n_in, width, 1, padding)
+        self.norm = ValidBatchNorm1d(4 * width)
+
+    def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
+        """(B, n_in, T) -> (B, 4 * width, T)."""
+        narrow = x if self.bottleneck is None else self.bottleneck(x)
+        parts = [convolution(narrow, lengths) for convolution in self.convolutions]
+        parts.append(self.after_pool(max_pool_3(x, lengths)))
+        return torch.relu(self.norm(torch.cat(parts, dim=1), valid))
+
+
+@final
+class InceptionBlock(nn.Module):
+    """Three inception modules beside a shortcut."""
+
+    def __init__(self, n_in: int, width: int, padding: str) -> None:
+        super().__init__()
+        self.inceptions = nn.ModuleList(
+            InceptionModule(n_in if position == 0 else 4 * width, width, padding) for position in range(3)
+        )
+        self.shortcut = SameConv1d(n_in, 4 * width, 1, padding)
+        self.shortcut_norm = ValidBatchNorm1d(4 * width)
+
+    def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
+        """(B, n_in, T) -> (B, 4 * width, T)."""
+        beside = self.shortcut_norm(self.shortcut(x), valid)
+        for inception in self.inceptions:
+            x = inception(x, lengths, valid)
+        return torch.relu(x + beside)
+
+
+@final
+class InceptionTime(Backbone):
+    """Two blocks of three inception modules (Ismail Fawaz et al., 2020).
+
+    Parameters
+    ----------
+    n_channels : int
+        Channels of the input.
+    padding : str, default="replicate"
+        What stands beyond the ends of a series.
+    """
+
+    d_out = 128
+
+    def __init__(self, n_channels: int, padding: str = "replicate") -> None:
+        super().__init__()
+        width = self.d_out // 4
+        self.blocks = nn.ModuleList(InceptionBlock(n_in, width, padding) for n_in in (n_channels, self.d_out))
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Embed every timepoint."""
+        valid = valid_timepoints(lengths, x.shape[2])
+        for block in self.blocks:
+            x = block(x, lengths, valid)
+        return x
+
+
+BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTime, "resnet": ResNet}

@@ -1,0 +1,189 @@
+"""Checkpoints of the authors' released code, read into our networks.
+
+In:  a ``state_dict`` file with two parts, ``feature_extractor.*`` and ``pool.*``.
+Out: a `MilletNetwork` in inference mode, with the same logits and scores.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from millet.errors import ParameterError, StorageError, lookup
+from millet.nn.network import MilletNetwork
+from millet.nn.poolings import POOLINGS
+
+# Their names, as patterns, and ours. The numbers of blocks and layers are the same.
+_NAMES = {
+    "fcn": [
+        (r"instance_encoder\.(\d)\.conv_block\.0\.", r"blocks.\1.convolution."),
+        (r"instance_encoder\.(\d)\.conv_block\.1\.", r"blocks.\1.norm."),
+    ],
+    "resnet": [
+        (r"instance_encoder\.(\d)\.layers\.(\d)\.conv_block\.0\.", r"blocks.\1.blocks.\2.convolution."),
+        (r"instance_encoder\.(\d)\.layers\.(\d)\.conv_block\.1\.", r"blocks.\1.blocks.\2.norm."),
+        (r"instance_encoder\.(\d)\.residual\.0\.", r"blocks.\1.shortcut."),
+        (r"instance_encoder\.(\d)\.residual\.(?:1\.)?(?=[a-z])", r"blocks.\1.shortcut_norm."),
+    ],
+    "inceptiontime": [
+        (
+            r"instance_encoder\.(\d)\.inception_modules\.(\d)\.bottleneck\.",
+            r"blocks.\1.inceptions.\2.bottleneck.",
+        ),
+        (
+            r"instance_encoder\.(\d)\.inception_modules\.(\d)\.conv_layers\.(\d)\.",
+            r"blocks.\1.inceptions.\2.convolutions.\3.",
+        ),
+        (
+            r"instance_encoder\.(\d)\.inception_modules\.(\d)\.max_pooling_w_bottleneck\.1\.",
+            r"blocks.\1.inceptions.\2.after_pool.",
+        ),
+        (
+            r"instance_encoder\.(\d)\.inception_modules\.(\d)\.activation\.0\.",
+            r"blocks.\1.inceptions.\2.norm.",
+        ),
+        (r"instance_encoder\.(\d)\.residual\.0\.", r"blocks.\1.shortcut."),
+        (r"instance_encoder\.(\d)\.residual\.1\.", r"blocks.\1.shortcut_norm."),
+    ],
+}
+_POOL_NAMES = [
+    (r"attention_head\.0\.", "attend.hidden."),
+    (r"attention_head\.2\.", "attend.out."),
+    (r"(?:bag|instance)_classifier\.", "classify."),
+]
+_POSITIONS = "positional_encoding.pe"
+
+
+def load_authors_checkpoint(
+    path: str | PathLike[str], padding: str = "replicate", *, pooling: str | None = None
+) -> MilletNetwork:
+    """Read a checkpoint of the authors' released code.
+
+    Backbone, channels, classes and pooling are told by the names and shapes in the file, with one exception:
+    Additive and Conjunctive have the same parameters. Between these two the file's name decides if it holds one of
+    the words; otherwise it is taken for Conjunctive, with a warning.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``state_dict`` saved by torch; read with ``weights_only=True``.
+    padding : str, default="replicate"
+        Padding of the convolutions, which the file does not tell.
+    pooling : str, optional
+        "additive" or "conjunctive", where the file leaves it open.
+
+    Returns
+    -------
+    MilletNetwork
+        In inference mode. Files of several channels and any number of classes are read alike.
+
+    Raises
+    ------
+    StorageError
+        If the file is not such a checkpoint.
+    """
+    parts = _read_parts(Path(path))
+    features, pool = parts["feature_extractor"], parts["pool"]
+    backbone = _backbone_of(features, path)
+    name = _pooling_of(pool, Path(path), pooling)
+    network = MilletNetwork(
+        n_channels=_n_channels(features, backbone),
+        n_classes=_shape(pool, "classifier.weight", path)[0],
+        backbone=backbone,
+        pooling=_sized_pooling(name, pool, path),
+        padding=padding,
+        positions=_POSITIONS in pool,
+    )
+    state = {f"backbone.{_rename(key, _NAMES[backbone])}": value for key, value in features.items()}
+    state |= {f"pooling.{_rename(key, _POOL_NAMES)}": value for key, value in pool.items() if key != _POSITIONS}
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        raise StorageError(f"{path} is not a checkpoint of a {backbone} with {name} pooling: {error}") from None
+    return network.eval()
+
+
+def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise StorageError(f"{path} does not exist.") from None
+    except Exception as error:
+        raise StorageError(f"{path} is not a file of weights that torch can read safely: {error}") from None
+    parts: dict[str, dict[str, Tensor]] = {"feature_extractor": {}, "pool": {}}
+    if isinstance(state, Mapping):
+        for key, value in state.items():
+            match = re.search(r"(?:^|\.)(feature_extractor|pool)\.(.+)$", str(key))
+            if match and isinstance(value, Tensor):
+                parts[match[1]][match[2]] = value
+    if not (parts["feature_extractor"] and parts["pool"]):
+        raise StorageError(f"{path} has no `feature_extractor.*` and `pool.*` weights: not a released checkpoint.")
+    return parts
+
+
+def _backbone_of(features: Mapping[str, Tensor], path: object) -> str:
+    joined = " ".join(features)
+    if "inception_modules" in joined:
+        return "inceptiontime"
+    if ".layers." in joined:
+        return "resnet"
+    if ".conv_block." in joined:
+        return "fcn"
+    raise StorageError(f"{path} holds none of the backbones FCN, ResNet and InceptionTime.")
+
+
+def _n_channels(features: Mapping[str, Tensor], backbone: str) -> int:
+    first = {
+        "fcn": "instance_encoder.0.conv_block.0.weight",
+        "resnet": "instance_encoder.0.layers.0.conv_block.0.weight",
+        "inceptiontime": "instance_encoder.0.residual.0.weight",
+    }[backbone]
+    return _shape(features, first, backbone)[1]
+
+
+def _pooling_of(pool: Mapping[str, Tensor], path: Path, asked: str | None) -> str:
+    attends = any(key.startswith("attention_head.") for key in pool)
+    per_timepoint = any(key.startswith("instance_classifier.") for key in pool)
+    if not (attends and per_timepoint):
+        found = "attention" if attends else "instance" if per_timepoint else "gap"
+        if asked not in (None, found):
+            raise ParameterError(f"{path} is a checkpoint with {found} pooling, not {asked!r}.")
+        return found
+    if asked is not None:
+        lookup("pooling", asked, {"additive": None, "conjunctive": None})
+        return asked
+    for name in ("additive", "conjunctive"):
+        if name in path.stem.lower():
+            return name
+    warnings.warn(
+        f"{path.name} may hold Additive or Conjunctive pooling, which have the same parameters; it is taken for "
+        "Conjunctive. Pass pooling='additive' if it is not.",
+        stacklevel=3,
+    )
+    return "conjunctive"
+
+
+def _sized_pooling(name: str, pool: Mapping[str, Tensor], path: object) -> torch.nn.Module:
+    n_classes, d_in = _shape(pool, "classifier.weight", path)
+    hidden = pool.get("attention_head.0.weight")
+    return POOLINGS[name](d_in, n_classes, **({} if hidden is None else {"d_attention": len(hidden)}))
+
+
+def _shape(part: Mapping[str, Tensor], ending: str, path: object) -> tuple[int, ...]:
+    for key, value in part.items():
+        if key.endswith(ending):
+            return tuple(value.shape)
+    raise StorageError(f"{path} lacks the weights {ending!r}: not a released checkpoint, or a damaged one.")
+
+
+def _rename(key: str, names: list[tuple[str, str]]) -> str:
+    for theirs, ours in names:
+        if re.match(theirs, key):
+            return re.sub(theirs, ours, key, count=1)
+    return key

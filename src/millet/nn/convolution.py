@@ -1,0 +1,138 @@
+"""Convolution and batch normalisation that know where each case ends.
+
+In:  (B, C, T) values and, for cases of unequal length in one batch, their lengths (B,).
+Out: the same shape, exact at every valid timepoint: what lies beyond a case's end never leaks in.
+
+Both are used by `millet.nn.backbones` alone. `lengths=None` means that all cases fill the batch.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from millet.errors import lookup
+
+
+def _clamp(index: Tensor, last: Tensor) -> Tensor:
+    return torch.minimum(index.clamp(min=0), last)
+
+
+def _fold(index: Tensor, last: Tensor) -> Tensor:
+    period = (2 * last).clamp(min=1)
+    wrapped = index.abs() % period
+    return torch.minimum(wrapped, period - wrapped).clamp(min=0) * (last > 0)
+
+
+def _wrap(index: Tensor, last: Tensor) -> Tensor:
+    return index % (last + 1)
+
+
+# Which timepoint of the case stands in for one outside it; zeros are the replicated edge, blanked afterwards.
+PADDINGS = {"replicate": _clamp, "zeros": _clamp, "reflect": _fold, "circular": _wrap}
+
+
+def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: str) -> Tensor:
+    """Pad each case at its own two ends.
+
+    Parameters
+    ----------
+    x : Tensor of shape (B, C, T)
+    left, right : int
+        How many timepoints to add on either side.
+    lengths : Tensor of shape (B,), or None
+        Where each case ends; None where all have T timepoints.
+    padding : {"replicate", "zeros", "reflect", "circular"}
+
+    Returns
+    -------
+    Tensor of shape (B, C, left + T + right)
+        A case's values, its own padding from its own end on, and something finite beyond.
+    """
+    source_of = lookup("padding", padding, PADDINGS)
+    n_timepoints = x.shape[2]
+    if lengths is None and padding in ("replicate", "zeros"):
+        return F.pad(x, (left, right), mode="constant" if padding == "zeros" else "replicate")
+    if lengths is None:
+        lengths = torch.full((len(x),), n_timepoints, device=x.device)
+    where = torch.arange(-left, n_timepoints + right, device=x.device)[None]  # (1, left + T + right)
+    last = (lengths - 1)[:, None]
+    index = source_of(where, last)
+    extended = x.gather(2, index[:, None].expand(-1, x.shape[1], -1))
+    if padding == "zeros":
+        extended = extended * ((where >= 0) & (where <= last))[:, None]
+    return extended
+
+
+@final
+class SameConv1d(nn.Conv1d):
+    """A convolution whose output has the input's timepoints, whatever the kernel and the length.
+
+    The kernel's left side gets ``(kernel_size - 1) // 2`` timepoints of padding and its right side the rest.
+    """
+
+    def __init__(self, n_in: int, n_out: int, kernel_size: int, padding: str) -> None:
+        super().__init__(n_in, n_out, kernel_size)
+        lookup("padding", padding, PADDINGS)
+        self.edge = padding
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Convolve (B, n_in, T) to (B, n_out, T)."""
+        kernel_size = self.kernel_size[0]
+        if kernel_size > 1:
+            left = (kernel_size - 1) // 2
+            x = extend(x, left, kernel_size - 1 - left, lengths, self.edge)
+        return F.conv1d(x, self.weight, self.bias)
+
+
+def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    """Return the largest of each timepoint and its two neighbours inside the case: (B, C, T) to (B, C, T)."""
+    # A replicated edge can't win against itself, so it stands for "nothing there" under every padding.
+    return F.max_pool1d(extend(x, 1, 1, lengths, "replicate"), 3, stride=1)
+
+
+def _several_processes() -> bool:
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+
+
+def _over_processes(part: Tensor) -> Tensor:
+    """Sum over the processes that share a batch, with gradients."""
+    if not _several_processes():
+        return part
+    from torch.distributed.nn.functional import all_reduce
+
+    total: Tensor = all_reduce(part)  # type: ignore[no-untyped-call]
+    return total
+
+
+@final
+class ValidBatchNorm1d(nn.BatchNorm1d):
+    """Batch normalisation whose statistics count valid timepoints only, over all processes that share the batch."""
+
+    def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Normalise (B, C, T); `valid` (B, 1, T) is True inside each case, None where all are."""
+        several = _several_processes()
+        if not self.training or (valid is None and not several and x.shape[0] * x.shape[2] > 1):
+            return super().forward(x)
+        return self._normalise_valid(x, torch.ones_like(x[:, :1], dtype=torch.bool) if valid is None else valid)
+
+    def _normalise_valid(self, x: Tensor, valid: Tensor) -> Tensor:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.num_batches_tracked is not None
+        assert self.momentum is not None
+        count = _over_processes(valid.sum())
+        mean = _over_processes((x * valid).sum((0, 2))) / count
+        centred = x - mean[:, None]
+        variance = _over_processes((centred.square() * valid).sum((0, 2))) / count
+        with torch.no_grad():
+            self.num_batches_tracked += 1
+            self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
+            unbiased = variance * (count / (count - 1).clamp(min=1))
+            self.running_var.lerp_(unbiased.to(self.running_var.dtype), self.momentum)
+        scaled = centred * torch.rsqrt(variance + self.eps)[:, None]
+        return scaled * self.weight[:, None] + self.bias[:, None]

@@ -1,0 +1,214 @@
+"""Networks: backbone, then positions, then dropout, then pooling.
+
+In:  (B, C, T) values from `millet.bags`, lengths (B,) where they differ.
+Out: `BagOutput`: one forward pass gives the prediction and its evidence.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any, final
+
+import torch
+from torch import Tensor, nn
+
+from millet.checks import integer, number
+from millet.errors import ParameterError, SeriesError, lookup
+from millet.nn.backbones import BACKBONES, Backbone, valid_timepoints
+from millet.nn.poolings import POOLINGS, BagOutput, GapPooling, Pooling
+
+
+def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
+    """Return the sines and cosines of Vaswani et al. (2017) for any positions: (..., T) -> (..., T, d_model).
+
+    Positions start at 0 as in the released code (the text says 1), and single precision is the released code's too:
+    checkpoints were trained with its rounding.
+    """
+    even = torch.arange(0, d_model, 2, device=positions.device)
+    frequency = torch.exp(even * (-math.log(10000.0) / d_model))
+    angle = positions[..., None].to(frequency.dtype) * frequency
+    encoding = torch.empty((*positions.shape, d_model), device=positions.device)
+    encoding[..., 0::2] = angle.sin()
+    encoding[..., 1::2] = angle.cos()[..., : d_model // 2]
+    return encoding
+
+
+@final
+class BatchDropout(nn.Module):
+    """Dropout whose mask is drawn for a whole batch, of which this process may have only some rows.
+
+    `rows` is (the slice of the batch that is here, the batch's size); None where the batch is here whole. Processes
+    that draw from equal generators then drop what a single process would.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+        self.rows: tuple[slice, int] | None = None
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Drop values of (B, T, D) in training; scale the others so that the mean stays."""
+        if not self.training or self.rate == 0:
+            return z
+        here, n_rows = self.rows or (slice(None), len(z))
+        kept = torch.empty((n_rows, *z.shape[1:]), dtype=z.dtype, device=z.device).bernoulli_(1 - self.rate)
+        return z * kept[here].div_(1 - self.rate)
+
+
+@final
+class MilletNetwork(nn.Module):
+    """A time series classifier that shows its evidence.
+
+    Parameters
+    ----------
+    n_channels, n_classes : int
+        Channels of the input and classes of the output.
+    backbone : str, class or Module, default="inceptiontime"
+        A name in `BACKBONES`; or a class, called with `n_channels`; or any module that maps (B, C, T) to (B, D, T).
+        A module whose ``forward`` takes `lengths` is given them; one that does not is run on cases of equal length
+        together, so that unequal lengths are exact for it too. D is its `d_out`, or is found by trying.
+    pooling : str, class or Module, default="conjunctive"
+        A name in `POOLINGS`; or a class, called with (D, n_classes); or a module from (B, T, D) and `valid` to
+        `BagOutput`.
+    padding : str, optional
+        Padding of the convolutions of a named backbone. None is the paper's: "zeros" for GAP, else "replicate".
+    positions : bool, optional
+        Add positional encodings. None is the paper's: not for GAP.
+    dropout : float, optional
+        Dropout after the positions. None is the paper's: 0 for GAP, else 0.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> network = MilletNetwork(n_channels=1, n_classes=3, backbone="fcn").eval()
+    >>> output = network(torch.randn(2, 1, 50))
+    >>> output.logits.shape, output.scores.shape
+    (torch.Size([2, 3]), torch.Size([2, 3, 50]))
+    """
+
+    def __init__(
+        self,
+        n_channels: int,
+        n_classes: int,
+        backbone: str | type[nn.Module] | nn.Module = "inceptiontime",
+        pooling: str | type[nn.Module] | nn.Module = "conjunctive",
+        *,
+        padding: str | None = None,
+        positions: bool | None = None,
+        dropout: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.n_channels = integer("n_channels", n_channels, at_least=1)
+        self.n_classes = integer("n_classes", n_classes, at_least=1)
+        original = pooling == "gap" or pooling is GapPooling or isinstance(pooling, GapPooling)
+        self.positions = (not original) if positions is None else bool(positions)
+        rate = (0.0 if original else 0.1) if dropout is None else number("dropout", dropout, at_least=0, below=1)
+        edge = ("zeros" if original else "replicate") if padding is None else padding
+        self.backbone = _build_backbone(backbone, self.n_channels, edge)
+        self._backbone_takes_lengths = _takes_lengths(self.backbone)
+        self.d_embedding = _embedding_size(self.backbone, self.n_channels)
+        self.dropout = BatchDropout(rate)
+        self.pooling = _build_pooling(pooling, self.d_embedding, self.n_classes)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None, positions: Tensor | None = None) -> BagOutput:
+        """Classify cases and show the evidence.
+
+        Parameters
+        ----------
+        x : Tensor of shape (B, C, T)
+        lengths : Tensor of shape (B,), optional
+            Where each case ends, for cases of unequal length.
+        positions : Tensor of shape (T,) or (B, T), optional
+            The timepoints' positions where some were removed; 0 to T - 1 by default.
+
+        Returns
+        -------
+        BagOutput
+        """
+        if x.ndim != 3 or x.shape[1] != self.n_channels or x.shape[2] < 1:
+            raise SeriesError(
+                f"x must be (n_cases, n_channels={self.n_channels}, n_timepoints); got shape {tuple(x.shape)}."
+            )
+        if lengths is not None and bool((lengths == x.shape[2]).all()):
+            lengths = None
+        z = self._embed(x, lengths).transpose(1, 2)  # (B, C, T) -> (B, D, T) -> (B, T, D)
+        if self.positions:
+            if positions is None:
+                positions = torch.arange(x.shape[2], device=x.device)
+            z = z + positional_encoding(positions, self.d_embedding).to(z.dtype)
+        valid = valid_timepoints(lengths, x.shape[2])
+        output: BagOutput = self.pooling(self.dropout(z), None if valid is None else valid[:, 0])
+        return output
+
+    def _embed(self, x: Tensor, lengths: Tensor | None) -> Tensor:
+        if lengths is None:
+            z: Tensor = self.backbone(x)
+        elif self._backbone_takes_lengths:
+            z = self.backbone(x, lengths=lengths)
+        else:
+            z = self._embed_by_length(x, lengths)
+        if z.ndim != 3 or z.shape[0] != x.shape[0] or z.shape[2] != x.shape[2]:
+            raise SeriesError(
+                f"A backbone must map (B, C, T) = {tuple(x.shape)} to (B, D, T), one embedding a timepoint; "
+                f"this one gave shape {tuple(z.shape)}."
+            )
+        return z
+
+    def _embed_by_length(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Run a backbone that knows nothing of lengths on cases of equal length together."""
+        z = x.new_zeros((x.shape[0], self.d_embedding, x.shape[2]))
+        for length in sorted(set(lengths.tolist())):
+            chosen = lengths == length
+            embedded = self.backbone(x[chosen, :, :length]).to(z.dtype)
+            z = z.index_put((chosen.nonzero()[:, 0],), torch.nn.functional.pad(embedded, (0, x.shape[2] - length)))
+        return z
+
+
+def _build_backbone(backbone: Any, n_channels: int, padding: str) -> nn.Module:
+    if isinstance(backbone, nn.Module):
+        return backbone
+    if isinstance(backbone, type) and issubclass(backbone, nn.Module):
+        if issubclass(backbone, Backbone):
+            return backbone(n_channels, padding=padding)
+        return backbone(n_channels)
+    named: Callable[..., nn.Module] = lookup("backbone", backbone, BACKBONES)
+    return named(n_channels, padding=padding)
+
+
+def _build_pooling(pooling: Any, d_in: int, n_classes: int) -> nn.Module:
+    if isinstance(pooling, nn.Module):
+        return pooling
+    if isinstance(pooling, type) and issubclass(pooling, nn.Module):
+        return pooling(d_in, n_classes)
+    named: type[Pooling] = lookup("pooling", pooling, POOLINGS)
+    return named(d_in, n_classes)
+
+
+def _takes_lengths(backbone: nn.Module) -> bool:
+    return "lengths" in inspect.signature(backbone.forward).parameters
+
+
+def _embedding_size(backbone: nn.Module, n_channels: int) -> int:
+    declared = getattr(backbone, "d_out", None)
+    if isinstance(declared, int):
+        return declared
+    was_training = backbone.training
+    try:
+        with torch.no_grad():
+            z = backbone.eval()(torch.zeros(1, n_channels, 64))
+    except Exception as error:
+        raise ParameterError(
+            f"The backbone failed on a series of shape (1, {n_channels}, 64): {error}. A backbone maps (B, C, T) "
+            "to (B, D, T); set its attribute `d_out` to D if it can't be tried."
+        ) from error
+    finally:
+        backbone.train(was_training)
+    if not isinstance(z, Tensor) or z.ndim != 3 or z.shape[2] != 64:
+        came = tuple(z.shape) if isinstance(z, Tensor) else type(z).__name__
+        raise ParameterError(
+            f"A backbone must map (B, C, T) = (1, {n_channels}, 64) to (B, D, 64), one embedding a timepoint; "
+            f"this one gave {came}."
+        )
+    return int(z.shape[1])

@@ -1,0 +1,141 @@
+"""Storage: a model is a folder of ``model.json`` and one safetensors file a member.
+
+In:  a description that JSON can hold, and the members' weights.
+Out: the same, checked. No pickle is ever read; a folder appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from millet import __version__
+from millet.atomic import atomic_path
+from millet.errors import StorageError
+
+FORMAT = "millet-model"
+VERSION = 1
+DESCRIPTION = "model.json"
+MEMBER_FILES = "member-*.safetensors"
+
+
+def save_model(
+    folder: str | PathLike[str], description: Mapping[str, Any], members: Sequence[Mapping[str, Tensor]]
+) -> None:
+    """Write a model; an earlier model in the same place is replaced, anything else is refused.
+
+    Parameters
+    ----------
+    folder : path-like
+    description : mapping
+        What JSON can hold: kind, parameters, classes, training.
+    members : sequence of mappings
+        The state dict of every network.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder.is_dir() and _may_be_written(folder)):
+        raise StorageError(f"{folder} exists and is not a MILLET model; it is left alone. Choose another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [_write_member(folder, position, weights) for position, weights in enumerate(members)]
+    whole = {"format": FORMAT, "version": VERSION, "written_with": _versions(), **description, "members": files}
+    # Weights have names of their own content, so the old description and its files are whole until this moment.
+    with atomic_path(folder / DESCRIPTION) as temporary:
+        temporary.write_text(json.dumps(whole, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    for stale in set(folder.glob(MEMBER_FILES)) - {folder / entry["file"] for entry in files}:
+        stale.unlink(missing_ok=True)
+
+
+def load_model(folder: str | PathLike[str]) -> tuple[dict[str, Any], list[dict[str, Tensor]]]:
+    """Read what `save_model` wrote, after checking that it is whole.
+
+    Raises
+    ------
+    StorageError
+        If the folder is missing, foreign, damaged, incomplete or of a newer format, with what is wrong.
+    """
+    folder = Path(folder)
+    description = read_description(folder)
+    members = []
+    for entry in description["members"]:
+        try:
+            members.append(_read_member(folder, entry["file"], entry["sha256"]))
+        except (TypeError, KeyError):
+            raise StorageError(f"{folder / DESCRIPTION} is damaged: its list of members can't be read.") from None
+    return description, members
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Read and check ``model.json`` alone."""
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise StorageError(f"{folder} is not a MILLET model: it has no {DESCRIPTION}.")
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise StorageError(f"{path} is damaged: {error}.") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise StorageError(f"{path} is not the description of a MILLET model.")
+    version = description.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise StorageError(
+            f"{path} has format version {version!r}; this MILLET ({__version__}) reads up to {VERSION}. "
+            "Upgrade with: pip install -U millet-tsc"
+        )
+    if not isinstance(description.get("members"), list):
+        raise StorageError(f"{path} is damaged: it has no list of members.")
+    return description
+
+
+def _write_member(folder: Path, position: int, weights: Mapping[str, Tensor]) -> dict[str, str]:
+    content = save({name: value.detach().cpu().contiguous() for name, value in weights.items()})
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"member-{position}-{digest[:12]}.safetensors"
+    with atomic_path(folder / name) as temporary:
+        temporary.write_bytes(content)
+    return {"file": name, "sha256": digest}
+
+
+def _read_member(folder: Path, name: str, digest: str) -> dict[str, Tensor]:
+    if Path(name).name != name:
+        raise StorageError(f"{folder / DESCRIPTION} names a file outside the model's folder: {name!r}.")
+    path = folder / name
+    if not path.is_file():
+        raise StorageError(f"{path} is missing: the model is not complete.")
+    if _digest(path) != digest:
+        raise StorageError(f"{path} is damaged: its content is not what was saved.")
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise StorageError(f"{path} is damaged: {error}.") from None
+
+
+def _may_be_written(folder: Path) -> bool:
+    """Whether a folder holds a model, what is left of an unfinished one, or nothing."""
+    if (folder / DESCRIPTION).is_file():
+        return True
+    return all(path.match(MEMBER_FILES) or path.name.startswith(".") for path in folder.iterdir())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "millet": __version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }

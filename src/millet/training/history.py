@@ -1,0 +1,92 @@
+"""History: what happened in each epoch, kept as plain rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any, NamedTuple, overload
+
+from millet.atomic import atomic_path
+
+
+class EpochRecord(NamedTuple):
+    """One epoch of one ensemble member.
+
+    Attributes
+    ----------
+    member, epoch : int
+        Both counted from 0.
+    train_loss : float
+        Mean loss of the steps, in training mode.
+    selection_loss : float
+        Loss in inference mode that decides which epoch is kept: of the training set, or of the validation set
+        with early stopping.
+    learning_rate : float
+    seconds : float
+        Since the member's training began, pauses between resumed runs not counted.
+    best : bool
+        Whether this epoch's weights were the best so far.
+    """
+
+    member: int
+    epoch: int
+    train_loss: float
+    selection_loss: float
+    learning_rate: float
+    seconds: float
+    best: bool
+
+
+class History(Sequence[EpochRecord]):
+    """The epochs of all members, in order; a sequence of `EpochRecord` that ``pandas.DataFrame`` takes as it is.
+
+    Examples
+    --------
+    >>> history = History([EpochRecord(0, 0, 1.2, 1.1, 0.001, 3.0, True)])
+    >>> history[0].selection_loss, history.column("train_loss")
+    (1.1, [1.2])
+    """
+
+    def __init__(self, records: Sequence[EpochRecord] = ()) -> None:
+        self._records = tuple(records)
+
+    @overload
+    def __getitem__(self, position: int) -> EpochRecord: ...
+    @overload
+    def __getitem__(self, position: slice) -> History: ...
+    def __getitem__(self, position: int | slice) -> EpochRecord | History:
+        if isinstance(position, slice):
+            return History(self._records[position])
+        return self._records[position]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[EpochRecord]:
+        return iter(self._records)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, History) and self._records == other._records
+
+    def __hash__(self) -> int:
+        return hash(self._records)
+
+    def __repr__(self) -> str:
+        members = len({record.member for record in self._records})
+        return f"History({len(self)} epochs of {members} member{'s' * (members != 1)})"
+
+    def column(self, name: str) -> list[Any]:
+        """Return one field of every epoch."""
+        return [getattr(record, name) for record in self._records]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the epochs as CSV, or as one JSON object a line where the name ends in .jsonl."""
+        with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+            if str(path).endswith(".jsonl"):
+                file.writelines(json.dumps(record._asdict()) + "\n" for record in self._records)
+            else:
+                writer = csv.writer(file)
+                writer.writerow(EpochRecord._fields)
+                writer.writerows(self._records)

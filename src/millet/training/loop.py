@@ -1,0 +1,333 @@
+"""The training loop: a network, bags and a recipe in; the network with its best weights out.
+
+The paper's protocol: after every epoch the training set is evaluated in inference mode, and the weights of the epoch
+with the lowest loss are kept; a loss of 0 ends training. With a validation set, its loss decides instead, and
+training stops when it has not improved for a while.
+
+Lightning Fabric brings devices, precision and processes. Every process sees the whole batch and works on its share of
+the rows, so that two processes compute what one would.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from millet.bags import Bags, Batch
+from millet.errors import TrainingError
+from millet.nn import MilletNetwork
+from millet.training.callbacks import Callback
+from millet.training.checkpoint import TrainingState, copy_weights, load_checkpoint, save_checkpoint
+from millet.training.history import EpochRecord, History
+from millet.training.progress import EpochBar
+from millet.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+# Embeddings of at most this many timepoints are held at once in inference.
+INFERENCE_TIMEPOINTS = 65_536
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Cases with their class codes; `positions` are the bags it consists of."""
+
+    bags: Bags
+    codes: NDArray[np.int64]
+    positions: NDArray[np.int64]
+
+    @classmethod
+    def all_of(cls, bags: Bags, codes: NDArray[np.int64]) -> Labelled:
+        """Return all the cases there are."""
+        return cls(bags, codes, np.arange(len(bags)))
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The length of every case."""
+        return self.bags.lengths[self.positions]
+
+    def batch(self, chosen: NDArray[np.int64]) -> tuple[Batch, Tensor]:
+        """Return some of the cases and their codes."""
+        positions = self.positions[chosen]
+        return self.bags.batch(positions), torch.from_numpy(self.codes[positions])
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `train` may be told beyond the recipe.
+
+    Attributes
+    ----------
+    seed : int
+        Decides the order of cases and the dropout of every epoch.
+    class_weights : sequence of float, optional
+        Weight of each class in the loss.
+    validation : Labelled, optional
+        Cases that select the best epoch and stop training early; else the training cases select.
+    patience, tolerance : int, float
+        With a validation set: stop after `patience` epochs in a row without an improvement of `tolerance`.
+    max_time : float, optional
+        Seconds of training, all resumed runs together; the schedule is stretched over them.
+    checkpoint : Path, optional
+        File to write every `checkpoint_seconds` and at the end, and to go on from.
+    callbacks : sequence of Callback
+    progress : bool
+        Show a bar with ETA, where standard error is a terminal.
+    member, n_members : int
+        Which member of an ensemble this is, for the bar and the history.
+    """
+
+    seed: int = 0
+    class_weights: Sequence[float] | None = None
+    validation: Labelled | None = None
+    patience: int = 10
+    tolerance: float = 1e-4
+    max_time: float | None = None
+    checkpoint: Path | None = None
+    checkpoint_seconds: float = 10.0
+    callbacks: Sequence[Callback] = ()
+    progress: bool = False
+    member: int = 0
+    n_members: int = 1
+
+
+def train(
+    network: MilletNetwork,
+    cases: Labelled,
+    recipe: Recipe,
+    options: Options | None = None,
+    fabric: Fabric | None = None,
+) -> History:
+    """Train a network in place; it ends with the weights of its best epoch, in inference mode.
+
+    Parameters
+    ----------
+    network : MilletNetwork
+    cases : Labelled
+        The training cases.
+    recipe : Recipe
+    options : Options, optional
+    fabric : lightning_fabric.Fabric, optional
+        Device, precision and processes, already launched; the CPU in single precision by default.
+
+    Returns
+    -------
+    History
+        One record an epoch.
+
+    Raises
+    ------
+    TrainingError
+        If the loss is not finite in the first epoch already.
+    """
+    if fabric is None:
+        fabric = make_fabric("cpu", "32-true")
+    return _Trainer(network, cases, recipe, options or Options(), fabric).run()
+
+
+def make_fabric(device: str, precision: str, processes: int = 1) -> Fabric:
+    """Return a Fabric for one device, or for several processes on it."""
+    from lightning_fabric import Fabric
+
+    strategy = "auto" if processes == 1 else "ddp_spawn"
+    return Fabric(accelerator=device, devices=processes, strategy=strategy, precision=precision)  # type: ignore[arg-type]
+
+
+def inference_batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield positions of cases to run together: of like length, and not too many timepoints at once."""
+    order = np.argsort(lengths, kind="stable")[::-1]
+    start = 0
+    while start < len(order):
+        size = max(1, INFERENCE_TIMEPOINTS // int(lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+class _Trainer:
+    def __init__(
+        self, network: MilletNetwork, cases: Labelled, recipe: Recipe, options: Options, fabric: Fabric
+    ) -> None:
+        self.cases, self.recipe, self.options, self.fabric = cases, recipe, options, fabric
+        self.network = network
+        make = torch.optim.AdamW if recipe.optimizer == "adamw" else torch.optim.Adam
+        plain = make(network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+        # Fabric's wrappers share the network's parameters; evaluation uses the bare network.
+        self.wrapped, self.optimizer = fabric.setup(network, plain)
+        self.batch_size = recipe.batch_size_for(len(cases))
+        self.steps_per_epoch = -(-len(cases) // self.batch_size)
+        weights = options.class_weights
+        self.class_weights = None if weights is None else fabric.to_device(torch.tensor(weights, dtype=torch.float32))
+        self.state = TrainingState()
+        self.started = time.monotonic()
+
+    def run(self) -> History:
+        self._resume()
+        saved_at = time.monotonic()
+        bar = EpochBar(self.recipe.n_epochs, self.state.epoch, self.options, show=self.fabric.is_global_zero)
+        with bar:
+            while not self.state.finished:
+                record = self._run_epoch()
+                bar.update(record, self.state.best_loss)
+                if self.state.finished or time.monotonic() - saved_at >= self.options.checkpoint_seconds:
+                    self._save()
+                    saved_at = time.monotonic()
+        if self.state.best_weights:
+            self.network.load_state_dict(self.state.best_weights)
+        self.network.eval()
+        return History(self.state.records)
+
+    def _resume(self) -> None:
+        path = self.options.checkpoint
+        if path is not None and path.exists():
+            self.state, weights, optimizer = load_checkpoint(path)
+            self.network.load_state_dict(weights)
+            self.optimizer.load_state_dict(optimizer)
+        self.started = time.monotonic() - self.state.elapsed
+
+    def _save(self) -> None:
+        if self.options.checkpoint is not None and self.fabric.is_global_zero:
+            weights = copy_weights(self.network)
+            save_checkpoint(self.options.checkpoint, self.state, weights, self.optimizer.state_dict())
+
+    def _run_epoch(self) -> EpochRecord:
+        epoch = self.state.epoch
+        train_loss = self._take_steps(epoch)
+        selecting = self.options.validation or self.cases
+        selection_loss = self._inference_loss(selecting)
+        self.state.elapsed = time.monotonic() - self.started
+        finite = bool(np.isfinite(train_loss) and np.isfinite(selection_loss))
+        best = finite and selection_loss < self.state.best_loss
+        improved = finite and selection_loss < self.state.best_loss - self.options.tolerance
+        rate = self.optimizer.param_groups[0]["lr"]
+        record = EpochRecord(
+            self.options.member, epoch, train_loss, selection_loss, rate, round(self.state.elapsed, 3), best
+        )
+        self.state.stale_epochs = 0 if improved else self.state.stale_epochs + 1
+        if best:
+            self.state.best_loss = selection_loss
+            self.state.best_weights = copy_weights(self.network)
+        self.state.epoch += 1
+        self.state.records.append(record)
+        self.state.finished = self._reason_to_stop(record, finite)
+        return record
+
+    def _reason_to_stop(self, record: EpochRecord, finite: bool) -> str:
+        asked = [callback(record) for callback in self.options.callbacks if self.fabric.is_global_zero]
+        if not finite:
+            self._report_non_finite(record)
+            return "the loss was not finite"
+        if any(answer is True for answer in asked):
+            return "a callback asked"
+        if record.selection_loss == 0:
+            return "the loss reached 0"
+        if self.options.validation is not None and self.state.stale_epochs >= self.options.patience:
+            return "the validation loss no longer improved"
+        if self._time_is_up():
+            return "the time was up"
+        return "all epochs were run" if self.state.epoch >= self.recipe.n_epochs else ""
+
+    def _report_non_finite(self, record: EpochRecord) -> None:
+        if not self.state.best_weights:
+            raise TrainingError(
+                f"The loss was not finite in the first epoch (training {record.train_loss}, inference "
+                f"{record.selection_loss}). Lower learning_rate={self.recipe.learning_rate}, or set normalise=True."
+            )
+        warnings.warn(
+            f"The loss was not finite in epoch {record.epoch + 1}; training stopped, and the best weights before it "
+            f"are kept (loss {self.state.best_loss:.4g}). Lower learning_rate={self.recipe.learning_rate}.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def _take_steps(self, epoch: int) -> float:
+        """Run one epoch's steps and return their mean loss."""
+        order = np.random.default_rng([self.options.seed, epoch]).permutation(len(self.cases))
+        total = 0.0
+        taken = 0
+        self.wrapped.train()
+        with torch.random.fork_rng():
+            torch.manual_seed(int(np.random.SeedSequence([self.options.seed, epoch, 1]).generate_state(1)[0]))
+            for start in range(0, len(order), self.batch_size):
+                if taken and self._time_is_up():
+                    break
+                self._set_rate(epoch * self.steps_per_epoch + taken)
+                chosen = order[start : start + self.batch_size]
+                total += self._step(chosen) * len(chosen)
+                taken += 1
+        seen = min(taken * self.batch_size, len(order))
+        return total / seen
+
+    def _step(self, chosen: NDArray[np.int64]) -> float:
+        x, lengths, target = self._tensors(self.cases, chosen)
+        rows = self._share_of_rows(len(chosen))
+        self.network.dropout.rows = rows, len(chosen)
+        logits = self.wrapped(x[rows], None if lengths is None else lengths[rows]).logits
+        loss = F.cross_entropy(logits.float(), target[rows], self.class_weights, reduction="sum")
+        share = loss / self._scale(target)
+        # Processes average their gradients, so each one's share counts that many times.
+        self.fabric.backward(share * self.fabric.world_size)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return float(self._sum_over_processes(share.detach()))
+
+    def _inference_loss(self, cases: Labelled) -> float:
+        """Return the mean loss in inference mode, each process evaluating its share of the cases."""
+        self.wrapped.eval()
+        mine = np.arange(self.fabric.global_rank, len(cases), self.fabric.world_size)
+        total = torch.zeros((), dtype=torch.float64)
+        scale = torch.zeros((), dtype=torch.float64)
+        with torch.no_grad(), self.fabric.autocast():
+            for positions in inference_batches(cases.lengths[mine]):
+                chosen = mine[positions]
+                x, lengths, target = self._tensors(cases, chosen)
+                logits = self.network(x, lengths).logits.float()
+                total += F.cross_entropy(logits, target, self.class_weights, reduction="sum").cpu()
+                scale += self._scale(target)
+        return float(self._sum_over_processes(total) / self._sum_over_processes(scale))
+
+    def _tensors(self, cases: Labelled, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Return values, lengths (None where all are the same) and codes, on the device."""
+        batch, codes = cases.batch(chosen)
+        x, target = self.fabric.to_device((torch.from_numpy(batch.values), codes))
+        if (batch.lengths == x.shape[2]).all():
+            return x, None, target
+        return x, self.fabric.to_device(torch.from_numpy(batch.lengths)), target
+
+    def _scale(self, target: Tensor) -> float:
+        """Return what a sum of losses is divided by to make it a mean."""
+        return float(len(target) if self.class_weights is None else self.class_weights[target].sum())
+
+    def _share_of_rows(self, n_rows: int) -> slice:
+        rank, world = self.fabric.global_rank, self.fabric.world_size
+        return slice(rank * n_rows // world, (rank + 1) * n_rows // world)
+
+    def _sum_over_processes(self, value: Tensor) -> Tensor:
+        if self.fabric.world_size == 1:
+            return value
+        summed: Any = self.fabric.all_reduce(value, reduce_op="sum")
+        return torch.as_tensor(summed)
+
+    def _set_rate(self, step: int) -> None:
+        progress = step / (self.recipe.n_epochs * self.steps_per_epoch)
+        if self.options.max_time is not None:
+            progress = max(progress, (time.monotonic() - self.started) / self.options.max_time)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.recipe.rate_at(progress)
+
+    def _time_is_up(self) -> bool:
+        limit = self.options.max_time
+        return limit is not None and time.monotonic() - self.started >= limit

@@ -1,0 +1,67 @@
+"""Members: the networks of an ensemble, each trained on its own, one after the other or in processes.
+
+A member uses the same number of threads whether or not others run beside it, because that number decides the order
+of summation: the weights are the same whatever `n_jobs` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import joblib
+import torch
+
+from millet.nn import MilletNetwork
+from millet.training.history import History
+from millet.training.loop import Labelled, Options, make_fabric, train
+from millet.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class MemberPlan:
+    """One member: a network with its initial weights, and how to train it."""
+
+    network: MilletNetwork
+    cases: Labelled
+    recipe: Recipe
+    options: Options
+    device: str
+    precision: str
+
+
+def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple[MilletNetwork, History]]:
+    """Train all members, `n_jobs` of them at a time (-1: as many as there are cores)."""
+    threads = threads_per_member(len(plans))
+    workers = min(joblib.effective_n_jobs(n_jobs), len(plans))
+    if workers == 1:
+        return [_train_member(plan, threads) for plan in plans]
+    trained: list[tuple[MilletNetwork, History]] = joblib.Parallel(n_jobs=workers)(
+        joblib.delayed(_train_member)(plan, threads) for plan in plans
+    )
+    return trained
+
+
+def threads_per_member(n_members: int) -> int:
+    """Return how many threads a member computes with: its share of the cores, were all to run at once."""
+    if n_members == 1:
+        return torch.get_num_threads()
+    return max(1, int(joblib.cpu_count()) // n_members)
+
+
+def _train_member(plan: MemberPlan, threads: int) -> tuple[MilletNetwork, History]:
+    with _torch_threads(threads):
+        fabric = make_fabric(plan.device, plan.precision)
+        history = train(plan.network, plan.cases, plan.recipe, plan.options, fabric)
+    return plan.network.cpu(), history
+
+
+@contextmanager
+def _torch_threads(threads: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

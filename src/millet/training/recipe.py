@@ -1,0 +1,95 @@
+"""Recipes: how to train, as plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from millet.checks import integer, number
+from millet.errors import ParameterError, lookup
+
+OPTIMIZERS = ("adam", "adamw")
+SCHEDULES = ("constant", "one-cycle")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train a network.
+
+    The defaults are the paper's protocol (App. B.2, with the details of the released code).
+
+    Attributes
+    ----------
+    n_epochs : int
+        Passes over the training cases.
+    batch_size : int, optional
+        Cases a step; None is the paper's min(16, n_cases // 10), and at least 2.
+    learning_rate : float
+        Step size; the highest one where the schedule varies it.
+    optimizer : {"adam", "adamw"}
+    weight_decay : float
+    schedule : {"constant", "one-cycle"}
+        "one-cycle" rises for the first 30 % of the steps and falls to almost nothing, both as cosines.
+
+    Examples
+    --------
+    >>> Recipe().n_epochs, Recipe().batch_size_for(100)
+    (1500, 10)
+    >>> Recipe(n_epochs=20, schedule="one-cycle").rate_at(0.3)
+    0.001
+    """
+
+    n_epochs: int = 1500
+    batch_size: int | None = None
+    learning_rate: float = 0.001
+    optimizer: str = "adam"
+    weight_decay: float = 0.0
+    schedule: str = "constant"
+
+    def __post_init__(self) -> None:
+        integer("n_epochs", self.n_epochs, at_least=1)
+        if self.batch_size is not None:
+            integer("batch_size", self.batch_size, at_least=1)
+        number("learning_rate", self.learning_rate, above=0)
+        number("weight_decay", self.weight_decay, at_least=0)
+        lookup("optimizer", self.optimizer, dict.fromkeys(OPTIMIZERS))
+        lookup("schedule", self.schedule, dict.fromkeys(SCHEDULES))
+
+    def batch_size_for(self, n_cases: int) -> int:
+        """Return the batch size for a training set of `n_cases`."""
+        return self.batch_size or max(2, min(16, n_cases // 10))
+
+    def rate_at(self, progress: float) -> float:
+        """Return the learning rate when `progress`, from 0 to 1, of the training is done."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        rise = 0.3
+        lowest = self.learning_rate / 25
+        if progress < rise:
+            return lowest + (self.learning_rate - lowest) * (1 - math.cos(math.pi * progress / rise)) / 2
+        fall = (min(progress, 1.0) - rise) / (1 - rise)
+        return self.learning_rate * (1 + math.cos(math.pi * fall)) / 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recipe as JSON can hold it."""
+        return dataclasses.asdict(self)
+
+
+RECIPES: dict[str, Recipe] = {"paper": Recipe()}
+
+
+def as_recipe(recipe: str | Recipe, **changes: Any) -> Recipe:
+    """Return a recipe by name or as given, with the changes that are not None.
+
+    Examples
+    --------
+    >>> as_recipe("paper", n_epochs=10, batch_size=None).n_epochs
+    10
+    """
+    if isinstance(recipe, str):
+        recipe = lookup("recipe", recipe, RECIPES)
+    if not isinstance(recipe, Recipe):
+        raise ParameterError(f"recipe must be one of {sorted(RECIPES)} or a millet.Recipe; got {recipe!r}.")
+    return dataclasses.replace(recipe, **{name: value for name, value in changes.items() if value is not None})
