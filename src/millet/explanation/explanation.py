@@ -1,0 +1,383 @@
+"""`Explanation`: cases, what was predicted for them, and the evidence of every timepoint.
+
+In:  arrays, from `millet.classifier` or from a file.
+Out: read by `millet.plots`; slices like an array, ranks intervals, saves itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from millet.errors import LabelError, MilletError, ParameterError, StorageError, did_you_mean
+from millet.explanation import checks, files
+from millet.explanation.batches import concatenated, select_cases
+from millet.explanation.intervals import Interval, check_request, find_spans
+
+PER_CASE = ("series", "lengths", "scores", "logits", "attention", "contributions")
+SHARED_WITH_MEMBERS = ("series", "lengths", "classes", "class_names", "time")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Explanation:
+    """What was predicted for each case, and how every timepoint spoke for or against each class.
+
+    All arrays are read-only. Slicing (``e[3]``, ``e[2:5]``, ``e[[1, 4]]``, ``e[mask]``) and iterating give
+    explanations of fewer cases, with the same width.
+
+    Attributes
+    ----------
+    series : ndarray of shape (n_cases, n_channels, n_timepoints)
+        The series in their original units. NaN where a value is missing and beyond a case's length.
+    lengths : ndarray of int, shape (n_cases,)
+        How many timepoints are the case's own.
+    scores : ndarray of shape (n_cases, n_classes, n_timepoints)
+        Signed evidence per class, the interpretation of the paper. 0 beyond a case's length.
+    logits : ndarray of shape (n_cases, n_classes)
+        What the classifier said before the softmax.
+    classes : ndarray of shape (n_classes,)
+        The labels, in the order of the logits.
+    class_names : tuple of str
+        What to call the classes in tables and pictures; by default the labels.
+    attention : ndarray of shape (n_cases, n_timepoints), or None
+        How much each timepoint counted, whatever the class. None where the method has none.
+    contributions : ndarray of shape (n_cases, n_classes, n_timepoints), or None
+        Evidence that adds up: its mean over a case's own timepoints, plus `bias`, is the logit.
+    bias : ndarray of shape (n_classes,), or None
+        The part of the logits that no timepoint made. There if, and only if, there are contributions.
+    time : ndarray of shape (n_timepoints,)
+        The time axis, increasing: numbers or datetime64. By default 0, 1, 2 ...
+    members : tuple of Explanation
+        What each member of an ensemble said of the same cases; empty for a single network.
+    method : str
+        Where the scores come from, such as "conjunctive" or "cam".
+
+    Examples
+    --------
+    >>> e = Explanation(
+    ...     series=[[[0.0, 9.0, 1.0]]], lengths=[3], classes=["calm", "spike"], logits=[[-1.0, 1.0]],
+    ...     scores=[[[0.0, -3.0, 0.0], [0.0, 3.0, 0.0]]], method="conjunctive",
+    ... )
+    >>> e
+    Explanation(1 case, 1 channel, 3 timepoints, 2 classes, method='conjunctive')
+    >>> e.predicted
+    array(['spike'], dtype='<U5')
+    >>> e.top_intervals()[0].start_time
+    1
+    """
+
+    series: NDArray[Any]
+    lengths: NDArray[np.int64]
+    scores: NDArray[Any]
+    logits: NDArray[Any]
+    classes: NDArray[Any]
+    class_names: tuple[str, ...] = ()
+    attention: NDArray[Any] | None = None
+    contributions: NDArray[Any] | None = None
+    bias: NDArray[Any] | None = None
+    time: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    members: tuple[Explanation, ...] = ()
+    method: str = ""
+
+    def __post_init__(self) -> None:
+        series = checks.check_series(self.series)
+        n_cases, _, n_timepoints = series.shape
+        lengths = checks.check_lengths(self.lengths, series)
+        logits = checks.check_finite("logits", self.logits, (n_cases, None))
+        n_classes = logits.shape[1]
+        classes = checks.check_classes(self.classes, n_classes)
+        checked: dict[str, Any] = {
+            "series": series,
+            "lengths": lengths,
+            "logits": logits,
+            "classes": classes,
+            "class_names": checks.check_class_names(self.class_names, classes),
+            "time": checks.check_time(self.time, n_timepoints),
+            "members": tuple(self.members),
+        }
+        by_class = (n_cases, n_classes, n_timepoints)
+        checked["scores"] = checks.check_evidence("scores", self.scores, by_class, lengths)
+        if self.attention is not None:
+            shape = (n_cases, n_timepoints)
+            checked["attention"] = checks.check_evidence("attention", self.attention, shape, lengths)
+        if (self.contributions is None) != (self.bias is None):
+            raise ParameterError("contributions and bias belong together: give both, or neither.")
+        if self.contributions is not None and self.bias is not None:
+            additive = checks.check_evidence("contributions", self.contributions, by_class, lengths)
+            checked["contributions"] = additive
+            checked["bias"] = checks.check_finite("bias", self.bias, (n_classes,))
+        if not isinstance(self.method, str):
+            raise ParameterError(f"method must be a string; got {type(self.method).__name__}.")
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        self._check_members()
+
+    def _check_members(self) -> None:
+        for member in self.members:
+            if not isinstance(member, Explanation):
+                raise ParameterError(f"members must be Explanations; got {type(member).__name__}.")
+            for name in SHARED_WITH_MEMBERS:
+                if not _same(getattr(self, name), getattr(member, name)):
+                    raise ParameterError(f"members must explain the same cases; their {name} differ.")
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return int(self.series.shape[0])
+
+    @property
+    def n_channels(self) -> int:
+        """Number of channels of every series."""
+        return int(self.series.shape[1])
+
+    @property
+    def n_timepoints(self) -> int:
+        """Width of the arrays: the length of the longest case, or more."""
+        return int(self.series.shape[2])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Softmax of the logits, shape (n_cases, n_classes)."""
+        logits = self.logits.astype(np.float64)
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+        return shares
+
+    @property
+    def predicted_codes(self) -> NDArray[np.int64]:
+        """Position in `classes` of each case's most probable class, shape (n_cases,)."""
+        codes: NDArray[np.int64] = np.argmax(self.logits, axis=1)
+        return codes
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """Label of each case's most probable class, shape (n_cases,)."""
+        labels: NDArray[Any] = self.classes[self.predicted_codes]
+        return labels
+
+    @property
+    def spread(self) -> NDArray[Any]:
+        """Standard deviation of the members' scores, shape (n_cases, n_classes, n_timepoints)."""
+        if not self.members:
+            raise ParameterError(
+                "spread needs the members of an ensemble, and this explanation has none; "
+                "train with several members to see where they disagree."
+            )
+        deviation: NDArray[Any] = np.std([member.scores for member in self.members], axis=0)
+        return deviation
+
+    def rebuilt_logits(self) -> NDArray[np.float64]:
+        """Return the mean contribution of each case's own timepoints plus the bias, (n_cases, n_classes)."""
+        if self.contributions is None or self.bias is None:
+            raise ParameterError(
+                "This explanation has no contributions, so its evidence does not add up to the logits: "
+                "attention pooling mixes the timepoints before it classifies, and post-hoc methods estimate. "
+                "Use conjunctive, additive, instance or GAP pooling, or read scores instead."
+            )
+        total = self.contributions.sum(axis=2, dtype=np.float64)
+        rebuilt: NDArray[np.float64] = total / self.lengths[:, None] + self.bias
+        return rebuilt
+
+    def completeness_error(self) -> NDArray[np.float64]:
+        """Return, per case, how far the rebuilt logits are from the logits at most, (n_cases,)."""
+        error: NDArray[np.float64] = np.abs(self.rebuilt_logits() - self.logits).max(axis=1)
+        return error
+
+    def class_codes(self, target: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return, for every case, the position in `classes` of a class.
+
+        Parameters
+        ----------
+        target : label, sequence of one label per case, or None
+            A name from `class_names` will do where no label is meant. None: the predicted class.
+
+        Returns
+        -------
+        ndarray of int, shape (n_cases,)
+        """
+        if target is None:
+            return self.predicted_codes
+        if np.ndim(target) == 0:
+            return np.full(self.n_cases, self._code(np.asarray(target).item()))
+        labels = np.asarray(target).tolist() if isinstance(target, np.ndarray) else list(target)  # type: ignore[arg-type]
+        if len(labels) != self.n_cases:
+            raise LabelError(
+                f"target must be one label, or one for each of the {self.n_cases} cases; got {len(labels)}."
+            )
+        return np.array([self._code(label) for label in labels], dtype=np.int64)
+
+    def _code(self, label: Any) -> int:
+        for known in (self.classes.tolist(), self.class_names):
+            if label in known:
+                return known.index(label)
+        hint = did_you_mean(str(label), self.class_names)
+        raise LabelError(f"No class {label!r}; the classes are {', '.join(self.class_names)}.{hint}")
+
+    def top_intervals(
+        self,
+        n: int | None = 5,
+        *,
+        target: ArrayLike | None = None,
+        kind: str = "support",
+        coverage: float = 0.8,
+        max_gap: int = 0,
+    ) -> list[Interval]:
+        """Return the stretches of time that hold most of the evidence for (or against) a class.
+
+        Per case, the fewest timepoints that hold `coverage` of the evidence of that sign are merged into
+        stretches and ranked by their share of it. The evidence is `contributions`, or `scores` without them.
+
+        Parameters
+        ----------
+        n : int or None
+            At most so many intervals per case; None for all.
+        target : label, sequence of one label per case, or None
+            The class; by default each case's predicted class.
+        kind : {"support", "refute"}
+            Evidence for the class, or against it.
+        coverage : float
+            The part of that evidence to account for, in (0, 1].
+        max_gap : int
+            Join stretches that are at most so many timepoints apart.
+
+        Returns
+        -------
+        list of Interval
+            Case by case, largest share first. A case without such evidence has none.
+
+        Examples
+        --------
+        >>> e = Explanation(
+        ...     series=[[[5.0, 1.0, 2.0]]], lengths=[3], classes=[0, 1], logits=[[0.0, 1.0]],
+        ...     scores=[[[0.0, 0.0, 0.0], [3.0, -2.0, 1.0]]],
+        ... )
+        >>> [(i.start, i.stop, i.share) for i in e.top_intervals(coverage=1.0)]
+        [(0, 1, 0.75), (2, 3, 0.25)]
+        """
+        check_request(n, kind, coverage, max_gap)
+        evidence = self.scores if self.contributions is None else self.contributions
+        intervals = []
+        for case, code in enumerate(self.class_codes(target).tolist()):
+            own = evidence[case, code, : self.lengths[case]]
+            for span in find_spans(own, kind, coverage, max_gap)[:n]:
+                times = self._moment(span.start), self._moment(span.stop - 1)
+                name = self.class_names[code]
+                intervals.append(Interval(case, name, span.start, span.stop, *times, span.share, span.mean, kind))
+        return intervals
+
+    def _moment(self, timepoint: int) -> Any:
+        moment = self.time[timepoint]
+        # datetime64.item() turns nanoseconds into a bare integer.
+        return moment if self.time.dtype.kind == "M" else moment.item()
+
+    def __len__(self) -> int:
+        return self.n_cases
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[case] for case in range(self.n_cases))
+
+    def __getitem__(self, cases: int | slice | ArrayLike) -> Explanation:
+        rows = select_cases(cases, self.n_cases)
+        changes: dict[str, Any] = {}
+        for name in PER_CASE:
+            values = getattr(self, name)
+            changes[name] = None if values is None else values[rows]
+        members = tuple(member[cases] for member in self.members)
+        return replace(self, **changes, members=members)
+
+    @classmethod
+    def concatenate(cls, explanations: Sequence[Explanation]) -> Explanation:
+        """Join explanations of the same classes, by the same method, one after the other.
+
+        Parameters
+        ----------
+        explanations : sequence of Explanation
+            At least one. Narrower ones are padded to the widest.
+
+        Returns
+        -------
+        Explanation
+        """
+        return cls._build(concatenated(explanations))
+
+    @classmethod
+    def _build(cls, keywords: dict[str, Any]) -> Explanation:
+        members = tuple(cls._build(member) for member in keywords["members"])
+        return cls(**{**keywords, "members": members})
+
+    def to_json(self) -> str:
+        """Return the explanation as strict JSON: NaN as null, floats in full, labels with their types."""
+        return files.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Explanation:
+        """Return the explanation that `to_json` wrote; StorageError for anything else."""
+        return cls._restore(files.from_json(text))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file, whole or not at all; the suffix decides the format.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.npz`` (compact), ``.json`` (for other programs), or ``.csv``: a table with a row per timepoint
+            and a column per channel, score and contribution, without the ensemble's members.
+        """
+        files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Explanation:
+        """Read what `save` wrote to a ``.npz`` or ``.json`` file; StorageError if it is damaged."""
+        try:
+            return cls._restore(files.load(path))
+        except StorageError as error:
+            raise StorageError(f"{path}: {error}") from error
+
+    @classmethod
+    def _restore(cls, keywords: dict[str, Any]) -> Explanation:
+        try:
+            return cls._build(keywords)
+        except MilletError as error:
+            raise StorageError(f"This saved explanation contradicts itself: {error}") from error
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Explanation):
+            return NotImplemented
+        return all(_same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        sizes = {
+            "case": self.n_cases,
+            "channel": self.n_channels,
+            "timepoint": self.n_timepoints,
+            "class": self.n_classes,
+            "member": len(self.members),
+        }
+        endings = {"class": "es"}
+        parts = [
+            f"{size} {word}{endings.get(word, 's') if size != 1 else ''}"
+            for word, size in sizes.items()
+            if word != "member" or size
+        ]
+        return f"Explanation({', '.join(parts)}, method={self.method!r})"
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Compare fields, where NaN equals NaN and the same memory needs no look."""
+    if left is right:
+        return True
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f")
+    return bool(left == right) if type(left) is type(right) else False

@@ -1,0 +1,176 @@
+"""Intervals: the few stretches of time that hold most of the evidence.
+
+In:  the evidence of one class along one case, from `Explanation.top_intervals`.
+Out: `Interval` rows, which `pandas.DataFrame` takes as they are, and a plain-text table of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from millet.errors import ParameterError, lookup
+
+SIGNS = {"support": 1.0, "refute": -1.0}
+
+
+class Interval(NamedTuple):
+    """A stretch of consecutive timepoints and the evidence it holds.
+
+    Attributes
+    ----------
+    case : int
+        Which case of the explanation.
+    class_name : str
+        The class that the evidence is about.
+    start, stop : int
+        The timepoints ``start, ..., stop - 1``.
+    start_time, end_time : int, float or numpy.datetime64
+        The time of the first and of the last timepoint inside.
+    share : float
+        This stretch's part of all evidence of this kind in the case, between 0 and 1.
+    mean_evidence : float
+        Mean signed evidence of its timepoints.
+    kind : str
+        "support" (evidence for the class) or "refute" (against it).
+    """
+
+    case: int
+    class_name: str
+    start: int
+    stop: int
+    start_time: Any
+    end_time: Any
+    share: float
+    mean_evidence: float
+    kind: str
+
+
+class Span(NamedTuple):
+    """``evidence[start:stop]``, its share of the evidence of one sign, and its mean."""
+
+    start: int
+    stop: int
+    share: float
+    mean: float
+
+
+def check_request(n: int | None, kind: str, coverage: float, max_gap: int) -> None:
+    """Refuse a request for intervals that makes no sense."""
+    lookup("kind of evidence", kind, SIGNS)
+    if n is not None and n < 1:
+        raise ParameterError(f"n must be at least 1, or None for all intervals; got {n}.")
+    if not 0 < coverage <= 1:
+        raise ParameterError(f"coverage must be above 0 and at most 1 (0.8 keeps 80 %); got {coverage}.")
+    if max_gap < 0:
+        raise ParameterError(f"max_gap must be 0 or more timepoints; got {max_gap}.")
+
+
+def strongest_timepoints(strength: NDArray[np.float64], coverage: float) -> NDArray[np.bool_]:
+    """Mark the fewest timepoints that hold this part of the total strength.
+
+    Parameters
+    ----------
+    strength : ndarray of shape (n_timepoints,)
+        Not negative.
+    coverage : float
+        Part of the total, in (0, 1].
+
+    Returns
+    -------
+    ndarray of bool, shape (n_timepoints,)
+        Largest first; of equals, the earlier.
+
+    Examples
+    --------
+    >>> strongest_timepoints(np.array([4.0, 0.0, 1.0, 5.0]), coverage=0.9)
+    array([ True, False, False,  True])
+    """
+    if coverage == 1:
+        return strength > 0
+    order = np.argsort(-strength, kind="stable")
+    held = np.cumsum(strength[order])
+    # A hair below, so that 0.1 + 0.2 counts as 0.3.
+    wanted = coverage * held[-1] * (1 - 1e-12)
+    chosen = np.zeros(len(strength), dtype=bool)
+    chosen[order[: int(np.searchsorted(held, wanted)) + 1]] = True
+    return chosen & (strength > 0)
+
+
+def find_spans(evidence: NDArray[np.floating[Any]], kind: str, coverage: float, max_gap: int) -> list[Span]:
+    """Merge the strongest timepoints of one sign into spans, largest share first (ties: earliest).
+
+    Examples
+    --------
+    >>> find_spans(np.array([0.0, 3.0, 3.0, -1.0, 2.0]), "support", coverage=1.0, max_gap=0)
+    [Span(start=1, stop=3, share=0.75, mean=3.0), Span(start=4, stop=5, share=0.25, mean=2.0)]
+    """
+    evidence = np.asarray(evidence, dtype=np.float64)
+    strength = np.maximum(SIGNS[kind] * evidence, 0.0)
+    peak = strength.max(initial=0.0)
+    if peak == 0:
+        return []
+    strength = strength / peak  # shares don't change, and sums can neither overflow nor vanish
+    points = np.flatnonzero(strongest_timepoints(strength, coverage))
+    breaks = np.flatnonzero(np.diff(points) > max_gap + 1) + 1
+    total = strength.sum()
+    spans = []
+    for run in np.split(points, breaks):
+        start, stop = int(run[0]), int(run[-1]) + 1
+        share = float(strength[start:stop].sum() / total)
+        spans.append(Span(start, stop, share, float(evidence[start:stop].mean())))
+    return sorted(spans, key=lambda span: -span.share)
+
+
+def format_intervals(intervals: Iterable[Interval]) -> str:
+    """Lay intervals out as an aligned plain-text table.
+
+    Parameters
+    ----------
+    intervals : iterable of Interval
+        From `Explanation.top_intervals`.
+
+    Returns
+    -------
+    str
+        One line per interval under a line of headings; without a newline at the end.
+
+    Examples
+    --------
+    >>> print(format_intervals([Interval(0, "spike", 3, 5, 30, 40, 0.75, 1.5, "support")]))
+    case  class  kind     from  to  timepoints  share  mean evidence
+       0  spike  support    30  40           2  75.0%           +1.5
+    """
+    headings = ("case", "class", "kind", "from", "to", "timepoints", "share", "mean evidence")
+    rows = [
+        (
+            str(interval.case),
+            _on_one_line(interval.class_name),
+            interval.kind,
+            str(interval.start_time),
+            str(interval.end_time),
+            str(interval.stop - interval.start),
+            f"{interval.share:.1%}",
+            f"{interval.mean_evidence:+.4g}",
+        )
+        for interval in intervals
+    ]
+    if not rows:
+        return "No intervals: there is no evidence of this kind."
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    words = {"class", "kind"}
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if heading in words else cell.rjust(width)
+            for cell, width, heading in zip(row, widths, headings, strict=True)
+        ).rstrip()
+        for row in (headings, *rows)
+    )
+
+
+def _on_one_line(name: str) -> str:
+    """Write tabs and newlines as escapes, since they would break the table."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)

@@ -1,0 +1,87 @@
+"""Perturbation curves: what happens to a prediction as its evidence is taken away.
+
+In:  curves per method, plain arrays.
+Out: one matplotlib axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from millet.errors import ParameterError
+from millet.plots.figures import figure_or_new
+from millet.plots.palettes import CHANNELS, FAINT
+from millet.plots.panels import SMALL, plain_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_perturbation_curves(
+    curves: Mapping[str, ArrayLike],
+    *,
+    fractions: ArrayLike | None = None,
+    ylabel: str = "logit of the predicted class",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw each method's mean curve, with its 95 % interval as a band where there are several cases.
+
+    Parameters
+    ----------
+    curves : mapping of str to array of shape (n_cases, n_steps) or (n_steps,)
+        Per method, what remains (or is lost) after each step, for every case.
+    fractions : array of shape (n_steps,), optional
+        The part of the timepoints that is gone after each step; by default evenly from 0 to 0.5.
+    ylabel : str
+        What the curves show.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot
+    >>> ax = plot_perturbation_curves({"millet": [3.0, 1.0, 0.5], "random": [3.0, 2.8, 2.5]})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['millet', 'random']
+    >>> pyplot.close(ax.figure)
+    """
+    arrays = {name: np.atleast_2d(np.asarray(curve, dtype=np.float64)) for name, curve in curves.items()}
+    n_steps = {curve.shape[1] for curve in arrays.values()}
+    if len(n_steps) != 1 or not all(curve.size for curve in arrays.values()):
+        raise ParameterError(f"curves must hold curves of one number of steps; got {sorted(n_steps)}.")
+    steps = np.linspace(0, 0.5, *n_steps) if fractions is None else np.asarray(fractions, dtype=np.float64)
+    if steps.shape != (*n_steps,):
+        raise ParameterError(f"fractions must be {n_steps.pop()} numbers, one per step; got shape {steps.shape}.")
+    if ax is None:
+        with figure_or_new(None, 5.0, 3.4) as canvas:
+            return _fill(canvas.subplots(), arrays, steps, ylabel)
+    return _fill(ax, arrays, steps, ylabel)
+
+
+def _fill(ax: Axes, curves: dict[str, np.ndarray], steps: np.ndarray, ylabel: str) -> Axes:
+    from matplotlib.ticker import PercentFormatter
+
+    if any((curve < 0).any() for curve in curves.values()):
+        ax.axhline(0, color=FAINT, linewidth=0.7)
+    for number, (name, curve) in enumerate(curves.items()):
+        color = CHANNELS[(number + 1) % len(CHANNELS)]
+        mean = curve.mean(axis=0)
+        ax.plot(steps, mean, color=color, linewidth=1.6, marker="o", markersize=3, label=plain_text(name))
+        if len(curve) > 1:
+            reach = 1.96 * curve.std(axis=0, ddof=1) / np.sqrt(len(curve))
+            ax.fill_between(steps, mean - reach, mean + reach, color=color, alpha=0.18, linewidth=0)
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    ax.set_xlabel("timepoints removed, most relevant first", fontsize=SMALL + 1)
+    ax.set_ylabel(ylabel, fontsize=SMALL + 1)
+    ax.tick_params(labelsize=SMALL)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(fontsize=SMALL, frameon=False)
+    return ax
