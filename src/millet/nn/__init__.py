@@ -1,9 +1,10 @@
 """Networks: torch modules and nothing else. Backbones, poolings, and the network that joins them."""
 
-from millet.nn.backbones import BACKBONES, FCN, Backbone, InceptionTime, ResNet
+from millet.nn.backbones import FCN, Backbone, InceptionTime, ResNet
 from millet.nn.checkpoints import load_authors_checkpoint
 from millet.nn.ensemble import average_outputs
-from millet.nn.network import MilletNetwork, positional_encoding
+from millet.nn.lite import Lite
+from millet.nn.network import BACKBONES, MilletNetwork, positional_encoding
 from millet.nn.poolings import (
     POOLINGS,
     AdditivePooling,
@@ -28,6 +29,7 @@ __all__ = [
     "GapPooling",
     "InceptionTime",
     "InstancePooling",
+    "Lite",
     "MilletNetwork",
     "Pooling",
     "ResNet",

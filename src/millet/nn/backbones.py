@@ -196,6 +196,3 @@ class InceptionTime(Backbone):
         for block in self.blocks:
             x = block(x, lengths, valid)
         return x
-
-
-BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTime, "resnet": ResNet}

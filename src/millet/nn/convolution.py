@@ -8,12 +8,13 @@ Both are used by `millet.nn.backbones` alone. `lengths=None` means that all case
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from millet.errors import lookup
 
@@ -72,21 +73,90 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
 class SameConv1d(nn.Conv1d):
     """A convolution whose output has the input's timepoints, whatever the kernel and the length.
 
-    The kernel's left side gets ``(kernel_size - 1) // 2`` timepoints of padding and its right side the rest.
+    Of the timepoints that the kernel reaches beyond its own, ``(kernel_size - 1) * dilation // 2`` lie on the left
+    and the rest on the right; those outside the case are padding.
     """
 
-    def __init__(self, n_in: int, n_out: int, kernel_size: int, padding: str) -> None:
-        super().__init__(n_in, n_out, kernel_size)
+    def __init__(
+        self,
+        n_in: int,
+        n_out: int,
+        kernel_size: int,
+        padding: str,
+        *,
+        dilation: int = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(n_in, n_out, kernel_size, dilation=dilation, groups=groups, bias=bias)
         lookup("padding", padding, PADDINGS)
         self.edge = padding
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Convolve (B, n_in, T) to (B, n_out, T)."""
-        kernel_size = self.kernel_size[0]
-        if kernel_size > 1:
-            left = (kernel_size - 1) // 2
-            x = extend(x, left, kernel_size - 1 - left, lengths, self.edge)
-        return F.conv1d(x, self.weight, self.bias)
+        dilation = self.dilation[0]
+        reach = (self.kernel_size[0] - 1) * dilation
+        if reach:
+            x = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)
+        if self._gradients_are_slow(x):
+            convolved: Tensor = _Convolution.apply(  # type: ignore[no-untyped-call]
+                x, self.weight, self.bias, dilation, self.groups
+            )
+            return convolved
+        return F.conv1d(x, self.weight, self.bias, dilation=dilation, groups=self.groups)
+
+    def _gradients_are_slow(self, x: Tensor) -> bool:
+        """Whether a CPU's own gradients of this convolution are slow: many taps on several channels."""
+        wide = self.in_channels >= 8 and self.kernel_size[0] >= 8
+        dense_or_depthwise = self.groups == 1 or self.groups == self.in_channels == self.out_channels
+        return wide and dense_or_depthwise and x.device.type == "cpu" and torch.is_grad_enabled()
+
+
+class _Convolution(torch.autograd.Function):
+    """A convolution whose gradients are computed by what CPUs do fast: the same sums, taken another way.
+
+    The input's gradient is a forward convolution of the padded output gradient with the flipped kernel; the
+    gradient of a dense kernel is taken a few taps at a time.
+    """
+
+    TAPS_AT_ONCE = 10
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dilation: int, groups: int) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.dilation, ctx.groups, ctx.has_bias = dilation, groups, bias is not None
+        return F.conv1d(x, weight, bias, dilation=dilation, groups=groups)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None, None, None]:
+        x, weight = ctx.saved_tensors
+        n_taps = weight.shape[2]
+        of_x = None
+        if ctx.needs_input_grad[0]:
+            reach = (n_taps - 1) * ctx.dilation
+            flipped = weight.flip(2) if ctx.groups > 1 else weight.flip(2).transpose(0, 1)
+            padded = F.pad(gradient, (reach, reach))
+            of_x = F.conv1d(padded, flipped, dilation=ctx.dilation, groups=ctx.groups)
+        at_once = n_taps if ctx.groups > 1 else _Convolution.TAPS_AT_ONCE
+        pieces = [
+            _kernel_gradient(gradient, x, weight[:, :, first : first + at_once], first, ctx.dilation, ctx.groups)
+            for first in range(0, n_taps, at_once)
+        ]
+        of_bias = gradient.sum((0, 2)) if ctx.has_bias else None
+        return of_x, torch.cat(pieces, dim=2), of_bias, None, None
+
+
+def _kernel_gradient(gradient: Tensor, x: Tensor, taps: Tensor, first: int, dilation: int, groups: int) -> Tensor:
+    """Return the gradient of some neighbouring taps of a kernel, of which the leftmost is number `first`."""
+    start = first * dilation
+    seen = x[:, :, start : start + gradient.shape[2] + (taps.shape[2] - 1) * dilation].contiguous()
+    only_kernel = [False, True, False]
+    _, of_kernel, _ = torch.ops.aten.convolution_backward(
+        gradient, seen, taps.contiguous(), None, [1], [0], [dilation], False, [0], groups, only_kernel
+    )
+    piece: Tensor = of_kernel
+    return piece
 
 
 def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:

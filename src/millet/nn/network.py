@@ -16,8 +16,11 @@ from torch import Tensor, nn
 
 from millet.checks import integer, number
 from millet.errors import ParameterError, SeriesError, lookup
-from millet.nn.backbones import BACKBONES, Backbone, valid_timepoints
+from millet.nn.backbones import FCN, Backbone, InceptionTime, ResNet, valid_timepoints
+from millet.nn.lite import Lite
 from millet.nn.poolings import POOLINGS, BagOutput, GapPooling, Pooling
+
+BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTime, "lite": Lite, "resnet": ResNet}
 
 
 def positional_encoding(positions: Tensor, d_model: int) -> Tensor:

@@ -1,0 +1,106 @@
+"""LITE: a backbone with some 10,000 parameters and forty times fewer multiplications than InceptionTime.
+
+Ismail-Fawaz et al., "LITE: Light Inception with boosTing tEchniques for Time Series Classification" (DSAA 2023), and
+LITEMV for several channels. One layer of learnt and hand-made filters, then two dilated depthwise-separable
+convolutions. Embeddings have 32 values.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from millet.nn.backbones import Backbone, valid_timepoints
+from millet.nn.convolution import SameConv1d, ValidBatchNorm1d, extend
+
+TREND_LENGTHS = (2, 4, 8, 16, 32, 64)
+PEAK_LENGTHS = (6, 12, 24, 48, 96)
+
+
+def hand_made_filters() -> Tensor:
+    """Return the 17 fixed filters that answer to a rise, a fall or a peak of several lengths: (17, 1, longest).
+
+    Shorter ones are centred among zeros as "same" padding would centre them, so one convolution applies all.
+    """
+    filters = []
+    for length in TREND_LENGTHS:
+        alternating = torch.ones(length)
+        alternating[0::2] = -1
+        filters += [alternating, -alternating]
+    for length in PEAK_LENGTHS:
+        rise = torch.linspace(0, 1, length // 4 + 1)[1:] ** 2
+        bump = torch.cat([rise, rise.flip(0)])
+        filters.append(torch.cat([-bump, 2 * bump, -bump]))
+    longest = max(len(taps) for taps in filters)
+    rows = []
+    for taps in filters:
+        left = (longest - 1) // 2 - (len(taps) - 1) // 2
+        rows.append(F.pad(taps, (left, longest - len(taps) - left)))
+    return torch.stack(rows)[:, None]
+
+
+@final
+class SeparableConv(nn.Module):
+    """A convolution of each channel by itself, then a mixture of the channels at each timepoint."""
+
+    def __init__(self, n_in: int, n_out: int, kernel_size: int, padding: str, dilation: int = 1) -> None:
+        super().__init__()
+        self.depthwise = SameConv1d(n_in, n_in, kernel_size, padding, dilation=dilation, groups=n_in, bias=False)
+        self.pointwise = SameConv1d(n_in, n_out, 1, padding, bias=False)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(B, n_in, T) -> (B, n_out, T)."""
+        mixed: Tensor = self.pointwise(self.depthwise(x, lengths))
+        return mixed
+
+
+@final
+class Lite(Backbone):
+    """LITE for one channel, LITEMV for several.
+
+    Parameters
+    ----------
+    n_channels : int
+        Channels of the input.
+    padding : str, default="replicate"
+        What stands beyond the ends of a series.
+    """
+
+    d_out = 32
+    fixed: Tensor
+
+    def __init__(self, n_channels: int, padding: str = "replicate") -> None:
+        super().__init__()
+        self.edge = padding
+        self.n_channels = n_channels
+        # Not part of the weights: they are the same in every network.
+        self.register_buffer("fixed", hand_made_filters().repeat(n_channels, 1, 1), persistent=False)
+        learnt = SameConv1d if n_channels == 1 else SeparableConv
+        self.first = nn.ModuleList(
+            learnt(n_channels, self.d_out, kernel_size, padding, **({"bias": False} if n_channels == 1 else {}))
+            for kernel_size in (10, 20, 40)
+        )
+        n_first = 3 * self.d_out + len(self.fixed)
+        self.first_norm = ValidBatchNorm1d(n_first)
+        self.separable = nn.ModuleList(
+            SeparableConv(n_in, self.d_out, kernel_size, padding, dilation)
+            for n_in, kernel_size, dilation in ((n_first, 20, 2), (self.d_out, 10, 4))
+        )
+        self.norms = nn.ModuleList(ValidBatchNorm1d(self.d_out) for _ in self.separable)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Embed every timepoint."""
+        valid = valid_timepoints(lengths, x.shape[2])
+        parts = [convolution(x, lengths) for convolution in self.first]
+        x = torch.relu(self.first_norm(torch.cat([*parts, self._hand_made(x, lengths)], dim=1), valid))
+        for convolution, norm in zip(self.separable, self.norms, strict=True):
+            x = torch.relu(norm(convolution(x, lengths), valid))
+        return x
+
+    def _hand_made(self, x: Tensor, lengths: Tensor | None) -> Tensor:
+        reach = self.fixed.shape[2] - 1
+        extended = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)
+        return torch.relu(F.conv1d(extended, self.fixed, groups=self.n_channels))
