@@ -17,7 +17,7 @@ def integer(name: str, value: Any, at_least: int) -> int:
     >>> integer("n_epochs", 3, at_least=1)
     3
     """
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < at_least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
         raise ParameterError(f"{name} must be an integer of at least {at_least}; got {value!r}.")
     return int(value)
 
@@ -37,7 +37,7 @@ def number(
     >>> number("learning_rate", 0.001, above=0)
     0.001
     """
-    fits = isinstance(value, numbers.Real) and not isinstance(value, bool) and value < below
+    fits = not isinstance(value, bool) and isinstance(value, numbers.Real) and value < below
     if fits and above is not None:
         fits = value > above
     if fits and at_least is not None:

@@ -174,7 +174,7 @@ def choose_hardware(device: str, precision: str) -> tuple[str, str]:
 
 def _computes_in_bf16(device: str) -> bool:
     if device == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     return device == "cpu" and bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
 
 

@@ -20,9 +20,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from millet import __version__
 from millet.atomic import atomic_path
 from millet.errors import StorageError
+from millet.version import __version__
 
 FORMAT = "millet-model"
 VERSION = 1
@@ -44,8 +44,7 @@ def save_model(
         The state dict of every network.
     """
     folder = Path(folder)
-    if folder.exists() and not (folder.is_dir() and _may_be_written(folder)):
-        raise StorageError(f"{folder} exists and is not a MILLET model; it is left alone. Choose another folder.")
+    check_target(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = [_write_member(folder, position, weights) for position, weights in enumerate(members)]
     whole = {"format": FORMAT, "version": VERSION, "written_with": _versions(), **description, "members": files}
@@ -54,6 +53,12 @@ def save_model(
         temporary.write_text(json.dumps(whole, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     for stale in set(folder.glob(MEMBER_FILES)) - {folder / entry["file"] for entry in files}:
         stale.unlink(missing_ok=True)
+
+
+def check_target(folder: Path) -> None:
+    """Refuse a place that holds something other than a model, before there is work to lose."""
+    if folder.exists() and not (folder.is_dir() and _may_be_written(folder)):
+        raise StorageError(f"{folder} exists and is not a MILLET model; it is left alone. Choose another folder.")
 
 
 def load_model(folder: str | PathLike[str]) -> tuple[dict[str, Any], list[dict[str, Tensor]]]:

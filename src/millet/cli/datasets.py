@@ -1,37 +1,25 @@
-"""The command line: parse, call one public function, print.
-
-Commands import what they need when they run, so that ``millet --help`` answers at once.
-"""
+"""``millet datasets``: what is here, what is not, and how to get it."""
 
 from __future__ import annotations
 
 import json
 import sys
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-import millet
+from millet.cli.messages import show_error, wrap
 from millet.errors import MilletError
 
 if TYPE_CHECKING:
     from millet.datasets.locate import Splits
     from millet.datasets.survey import Row
 
-WIDTH = 100
 
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
-@click.version_option(millet.__version__, prog_name="millet")
-def cli() -> None:
-    """Classify time series and see why."""
-
-
-@cli.command()
+@click.command()
 @click.option("--path", type=click.Path(path_type=Path), help="Folder to look in. [default: MILLET_DATA, else cache]")
 @click.option("--paper", is_flag=True, help="List the paper's 85 datasets, here or missing.")
 @click.option("--all", "everything", is_flag=True, help="List all 128 of the UCR archive and all that is here.")
@@ -77,7 +65,7 @@ def _download_all(wanted: tuple[str, ...], path: Path | None) -> None:
             click.echo(f"{name}: {download(name, path)}")
         except MilletError as error:
             failed = True
-            _show_error(error)
+            show_error(error)
     if failed:
         sys.exit(2)
 
@@ -128,39 +116,10 @@ def _print_table(rows: list[Row], folders: list[Path], here: dict[str, Splits], 
     click.echo()
     notes = [(row.name, note) for row in rows for note in (*row.differences, row.error) if note]
     for name, note in notes:
-        click.echo(_wrap(f"{name}: {note}"))
-    click.echo(_wrap(summarise(here)))
+        click.echo(wrap(f"{name}: {note}"))
+    click.echo(wrap(summarise(here)))
     click.echo(f"Looked in {', '.join(map(str, folders))}")
-
-
-def _wrap(text: str) -> str:
-    # File names stay whole, so that they can be copied.
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _or_unknown(value: object) -> object:
     return "?" if value is None else value
-
-
-def _show_error(error: MilletError) -> None:
-    # One line, whatever the message holds: it is read in terminals and in logs.
-    click.secho(f"Error: {' '.join(str(error).split())}", fg="red", err=True)
-
-
-def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 done, 2 an error that was explained, 130 interrupted."""
-    try:
-        sys.exit(cli.main(args=args, prog_name="millet", standalone_mode=False))
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
-        sys.exit(130)
-    except MilletError as error:
-        _show_error(error)
-        sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()

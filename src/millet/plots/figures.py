@@ -16,7 +16,7 @@ from millet.atomic import atomic_path
 from millet.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import FigureBase
 
 
 # Enough pixel columns for a thousand timepoints, one each.
@@ -39,13 +39,13 @@ def figure_or_new(figure: FigureBase | None, width: float, height: float) -> Ite
         raise
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 200) -> None:
+def save_figure(figure: FigureBase, path: str | os.PathLike[str], *, dpi: float = 200) -> None:
     """Write a figure to a file, whole or not at all, and close it.
 
     Parameters
     ----------
     figure : matplotlib Figure
-        Closed afterwards, also when saving fails.
+        Closed afterwards, also when saving fails. For a part of a figure, the whole is saved.
     path : str or path
         The suffix decides the format: .png, .pdf, .svg ...
     dpi : float
@@ -62,14 +62,16 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: float = 20
     """
     from matplotlib import pyplot
 
+    whole = figure.get_figure(root=True)
+    assert whole is not None
     suffix = Path(path).suffix.lower().lstrip(".")
-    known = figure.canvas.get_supported_filetypes()
+    known = whole.canvas.get_supported_filetypes()
     try:
         if suffix not in known:
             raise UnknownNameError(
                 f"Can't save a figure as {Path(path).name!r}; use one of these suffixes: {', '.join(sorted(known))}."
             )
         with atomic_path(path) as temporary:
-            figure.savefig(temporary, format=suffix, dpi=dpi)
+            whole.savefig(temporary, format=suffix, dpi=dpi)
     finally:
-        pyplot.close(figure)
+        pyplot.close(whole)

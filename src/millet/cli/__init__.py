@@ -1,0 +1,44 @@
+"""The command line: parse, call one public function, print.
+
+Commands import what they need when they run, so that ``millet --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+import millet
+from millet.cli.datasets import datasets
+from millet.cli.demo import demo
+from millet.cli.messages import WIDTH, show_error
+from millet.cli.models import explain, fit, predict
+from millet.errors import MilletError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
+@click.version_option(millet.__version__, prog_name="millet")
+def cli() -> None:
+    """Classify time series and see why."""
+
+
+for command in (demo, datasets, fit, predict, explain):
+    cli.add_command(command)
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 done, 2 an error that was explained, 130 interrupted."""
+    try:
+        sys.exit(cli.main(args=args, prog_name="millet", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except MilletError as error:
+        show_error(error)
+        sys.exit(2)

@@ -1,0 +1,5 @@
+"""``python -m millet.cli`` does what ``millet`` does."""
+
+from millet.cli import main
+
+main()
