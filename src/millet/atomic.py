@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `target` to write to; on success it takes the target's place.
 
-    If the block raises, the temporary file is removed and the target is as it was.
+    If the block raises, the temporary file is removed and the target is as it was. A file that was there keeps
+    its permissions; a new one has those of any new file.
 
     Examples
     --------
@@ -24,24 +26,17 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     >>> [file.name for file in folder.iterdir()]
     ['note.txt']
     """
-    target = Path(target)
+    target = Path(target).resolve()  # the file behind a link, not the link, is replaced
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffix is kept because many writers choose the format by it.
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=target.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
+    temporary.touch(exist_ok=False)
     try:
+        if target.exists():
+            shutil.copymode(target, temporary)
         yield temporary
-        with temporary.open("rb") as file:
+        with temporary.open("r+b") as file:
             os.fsync(file.fileno())
-        # mkstemp makes files private; a finished file has the permissions any new file would have.
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -18,13 +18,11 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -83,7 +81,7 @@ class Bags:
         lengths = self.lengths[chosen]
         width = int(lengths.max())
         if self._prepared is None:
-            return Batch(self._prepare(self._source[chosen][:, :, :width], lengths), lengths)
+            return Batch(self._prepare_unequal(self._source[chosen][:, :, :width], lengths), lengths)
         if isinstance(self._prepared, list):
             values = np.zeros((len(chosen), self.n_channels, width), dtype=np.float32)
             for row, case in enumerate(chosen):
@@ -105,7 +103,9 @@ class Bags:
         """Return a digest of the values as brought: the same for the same data in whatever container."""
         digest = hashlib.sha256(f"{len(self)},{self.n_channels}".encode())
         for case in range(len(self)):
-            values = np.ascontiguousarray(self._source[case][:, : self.lengths[case]], dtype=np.float64)
+            values = np.asarray(self._source[case][:, : self.lengths[case]], dtype=np.float64)
+            # NaN and 0 come in several bit patterns that mean the same.
+            values = np.where(np.isnan(values), np.nan, values + 0.0)
             digest.update(str(values.shape).encode())
             digest.update(values.tobytes())
         return digest.hexdigest()
@@ -113,21 +113,34 @@ class Bags:
     def _prepare_in_blocks(self, source: Array) -> Floats:
         prepared = np.empty((*source.shape[:2], self.n_timepoints), dtype=np.float32)
         for block in _blocks(source):
-            prepared[block] = self._prepare(source[block, :, : self.n_timepoints], self.lengths[block])
+            prepared[block] = self._prepare_unequal(source[block, :, : self.n_timepoints], self.lengths[block])
         return prepared
 
-    def _prepare(self, cases: Array, lengths: NDArray[np.int64] | None = None) -> Floats:
-        """Normalise, fill and cut (B, C, T) values; zeros beyond `lengths`."""
-        values = cases.astype(np.float64)
-        valid = None
-        if lengths is not None and (lengths < values.shape[2]).any():
-            valid = np.arange(values.shape[2]) < lengths[:, None, None]  # (B, 1, T)
-            values = np.where(valid, values, np.nan)
+    def _prepare_unequal(self, cases: Array, lengths: NDArray[np.int64]) -> Floats:
+        """Prepare (B, C, T) cases of these lengths; zeros beyond each.
+
+        Cases of one length are prepared together, never with padding: sums over padded rows round differently,
+        and a case would depend on its neighbours in the last bit.
+        """
+        prepared = np.zeros(cases.shape, dtype=np.float32)
+        for length in np.unique(lengths):
+            rows = slice(None) if (lengths == length).all() else lengths == length
+            prepared[rows, :, :length] = self._prepare(cases[rows, :, :length])
+        return prepared
+
+    def _prepare(self, cases: Array) -> Floats:
+        """Normalise and fill (B, C, T) values without trailing NaN."""
+        values = cases.astype(np.float64, order="C")  # one order of summation, whatever the layout was
         missing = bool(np.isnan(values).any())
         if self._normalise:
             values = _z_normalise(values, missing)
+        elif (largest := np.nanmax(np.abs(values))) > np.finfo(np.float32).max:
+            raise SeriesError(
+                f"Without normalisation values must fit a 32-bit float (up to 3.4e38); got {largest:g}. "
+                "Scale the series, or leave normalise=True."
+            )
         if missing:
-            values = _fill_missing(values, lengths)
+            values = _fill_missing(values)
         return values.astype(np.float32)
 
 
@@ -181,31 +194,60 @@ def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]
     (['a', 'b'], array([1, 0, 1]))
     """
     if y is None:
-        raise LabelError("y must hold one label a case; got None. A classifier requires y to be passed.")
-    try:
-        labels = column_or_1d(y, warn=True)
-    except DataConversionWarning:  # where a caller made warnings errors
-        raise
-    except ValueError as error:
-        raise LabelError(f"y must be one label a case: {error}") from None
+        raise LabelError("A classifier requires y to be passed, but the target y is None. Pass one label a case.")
+    labels = _as_labels(y)
     if len(labels) != n_cases:
         raise LabelError(
             f"X and y have inconsistent numbers of cases: {n_cases} series, but {len(labels)} labels. "
             "Pass one label a case."
         )
-    missing = _missing_labels(labels)
-    if missing.any():
-        raise LabelError(
-            f"y has a missing label (NaN or None) at position {int(missing.argmax())}; every case needs one."
-        )
     try:
-        check_classification_targets(labels)
+        with np.errstate(invalid="ignore"):  # infinities: refused in words, without a warning besides
+            check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
     except (ValueError, TypeError) as error:
         raise LabelError(f"y can't be used as class labels: {error}") from None
     if len(classes) < 2:
-        raise LabelError(f"y has only one class, {classes[0]!r}; a classifier needs cases of at least two classes.")
+        only = classes.tolist()[0]
+        raise LabelError(f"y has only one class, {only!r}; a classifier needs cases of at least two classes.")
     return classes, codes.astype(np.int64)
+
+
+def _as_labels(y: Any) -> Array:
+    """Return y as a 1-D array of numbers, booleans or strings; the same whatever container it came in."""
+    try:
+        # As objects first: beside a string, NumPy would turn 1 and nan into text.
+        labels = column_or_1d(np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True)
+        missing = _missing(labels)
+        if labels.dtype == object and not missing.any():
+            n_strings = sum(isinstance(label, str) for label in labels)
+            if 0 < n_strings < len(labels):
+                raise ValueError(f"{n_strings} are strings and {len(labels) - n_strings} are not")
+            labels = np.array(labels.tolist())
+    except (ValueError, TypeError) as error:
+        raise LabelError(f"y must be one label a case, all numbers or all strings: {error}") from None
+    if missing.any():
+        raise LabelError(
+            f"y has a missing label (NaN or None) at position {int(missing.argmax())}; every case needs one."
+        )
+    if labels.dtype.kind not in "biufU":
+        raise LabelError(
+            f"Unknown label type: y must hold numbers, booleans or strings; got {labels.dtype}. Convert it first."
+        )
+    return np.asarray(labels)
+
+
+def _missing(labels: Array) -> NDArray[np.bool_]:
+    if labels.dtype != object:
+        return np.asarray(labels != labels)
+    return np.array([_is_missing(label) for label in labels], dtype=bool)
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA, which is neither equal to itself nor different
+        return True
 
 
 def _observed_lengths(source: Array | list[Array]) -> NDArray[np.int64]:
@@ -245,44 +287,35 @@ def _blocks(source: Array) -> Iterator[slice]:
 def _is_memory_mapped(array: Array) -> bool:
     owner: Any = array
     while owner is not None:
-        if isinstance(owner, np.memmap | mmap.mmap):
+        # Not np.memmap: what was computed from a map is of that class too, but lives in memory.
+        if isinstance(owner, mmap.mmap):
             return True
         owner = getattr(owner, "base", None)
     return False
 
 
 def _z_normalise(values: NDArray[np.float64], missing: bool) -> NDArray[np.float64]:
-    """Normalise each channel of (B, C, T) over its observed values."""
-    with warnings.catch_warnings():
-        # A channel without values is all NaN in, all NaN out, and filled later.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        lowest = (np.nanmin if missing else np.min)(values, axis=2, keepdims=True)
-        highest = (np.nanmax if missing else np.max)(values, axis=2, keepdims=True)
-        # Scaled to [-1, 1] first: squares of very large or very small values would leave the range of floats.
-        size = np.maximum(np.abs(lowest), np.abs(highest))
-        values = values / np.where(size == 0, 1.0, size)
-        total = (np.nansum if missing else np.sum)(values, axis=2, keepdims=True)
-        count = np.sum(~np.isnan(values), axis=2, keepdims=True) if missing else values.shape[2]
-        values -= total / count
-        squares = (np.nansum if missing else np.sum)(values**2, axis=2, keepdims=True)
-        deviation = np.sqrt(squares / np.maximum(count - 1, 1))
-    constant = (lowest == highest) | (deviation == 0)
-    return np.where(constant & ~np.isnan(values), 0.0, values / np.where(constant, 1.0, deviation))
+    """Normalise each channel of (B, C, T) over its observed values; NaN stays NaN."""
+    add = np.nansum if missing else np.sum
+    lowest = np.fmin.reduce(values, axis=2, keepdims=True)
+    highest = np.fmax.reduce(values, axis=2, keepdims=True)
+    # Scaled into [-1, 1], by a power of two and so without rounding: squares of very large or very small values
+    # would leave the range of floats.
+    exponent = np.frexp(np.maximum(np.abs(lowest), np.abs(highest)))[1]
+    # Measured from the lowest value: a small range on a large offset keeps its digits, a constant is exactly 0.
+    values = np.ldexp(values, -exponent) - np.ldexp(lowest, -exponent)
+    count = np.sum(~np.isnan(values), axis=2, keepdims=True) if missing else values.shape[2]
+    values -= add(values, axis=2, keepdims=True) / np.maximum(count, 1)
+    deviation = np.sqrt(add(values**2, axis=2, keepdims=True) / np.maximum(count - 1, 1))
+    return np.asarray(values / np.where(deviation == 0, 1.0, deviation))
 
 
-def _fill_missing(values: NDArray[np.float64], lengths: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Fill NaN inside each case on a straight line in time; zeros beyond its length and in empty channels."""
+def _fill_missing(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fill NaN on a straight line in time; a channel without any value becomes 0."""
     filled = np.nan_to_num(values, nan=0.0)
+    timepoints = np.arange(values.shape[2])
     for row, channel in np.argwhere(np.isnan(values).any(axis=2)):
-        length = values.shape[2] if lengths is None else lengths[row]
-        series = values[row, channel, :length]
-        known = np.flatnonzero(~np.isnan(series))
-        if 0 < len(known) < length:
-            filled[row, channel, :length] = np.interp(np.arange(length), known, series[known])
+        known = np.flatnonzero(~np.isnan(values[row, channel]))
+        if len(known):
+            filled[row, channel] = np.interp(timepoints, known, values[row, channel, known])
     return filled
-
-
-def _missing_labels(labels: Array) -> NDArray[np.bool_]:
-    if labels.dtype == object:
-        return np.array([label is None or label != label for label in labels], dtype=bool)
-    return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)

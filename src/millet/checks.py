@@ -37,13 +37,20 @@ def number(
     >>> number("learning_rate", 0.001, above=0)
     0.001
     """
-    fits = not isinstance(value, bool) and isinstance(value, numbers.Real) and value < below
-    if fits and above is not None:
-        fits = value > above
-    if fits and at_least is not None:
-        fits = value >= at_least
+    found = _as_float(value)
+    fits = found < below and (above is None or found > above) and (at_least is None or found >= at_least)
     if not fits:
         lower = f"above {above}" if above is not None else f"of at least {at_least}"
         upper = "" if below == math.inf else f" and below {below}"
         raise ParameterError(f"{name} must be a number {lower}{upper}; got {value!r}.")
-    return float(value)
+    return found
+
+
+def _as_float(value: Any) -> float:
+    """Return NaN, which fits no bounds, for what is no number, and infinity for what no float can hold."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
 
-from millet.errors import SeriesError
+from millet.errors import SeriesError, SeriesTypeError
 
 Array = NDArray[Any]
 
@@ -24,66 +23,95 @@ WANTED = (
 
 def as_cases(X: Any) -> Array | list[Array]:
     """Return (case, channel, time), memory-mapped where X is, or a list of (channel, time) arrays."""
-    if hasattr(X, "detach"):  # a torch tensor, without importing torch
-        X = X.detach().cpu().numpy()
+    X = _plain(X)
     if hasattr(X, "iloc"):
         X = _from_frame(X)
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1):
         return _from_sequence(list(X))
-    try:
-        # Dtypes are kept, so that nothing is copied here.
-        array = check_array(X, allow_nd=True, dtype="numeric", ensure_all_finite=False, ensure_min_features=0)
-    except ValueError as error:
-        raise SeriesError(f"{WANTED}. {error}") from None
-    if array.ndim > 3:
-        raise SeriesError(f"{WANTED}; got shape {array.shape}.")
-    if array.ndim == 2:
-        array = array[:, None]
-    if 0 in array.shape:
-        shape = np.shape(X)
+    array = _as_numbers(X, "X")  # keeps the dtype, so that nothing is copied
+    if array.ndim not in (2, 3):
         raise SeriesError(
-            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required: {WANTED}."
+            f"Expected 2D array, got {array.ndim}D array instead: {WANTED}; got {type(X).__name__} of shape "
+            f"{array.shape}. Reshape your data: for a single series, pass X[None] or [X]."
         )
-    return np.asarray(array)
+    if 0 in array.shape:
+        missing = "sample" if len(array) == 0 else "feature"
+        raise SeriesError(
+            f"Found array with 0 {missing}(s) (shape={array.shape}) while a minimum of 1 is required: {WANTED}."
+        )
+    return array[:, None] if array.ndim == 2 else array
+
+
+def _plain(item: Any) -> Any:
+    """Return tensors as arrays, masked arrays with NaN where they are masked, and all else as it is."""
+    if isinstance(item, np.ma.MaskedArray):
+        return np.ma.filled(item.astype(np.float64), np.nan)
+    if not hasattr(item, "detach"):  # no torch tensor; asked without importing torch
+        return item
+    try:
+        return item.detach().cpu().numpy()
+    except TypeError as error:
+        raise SeriesTypeError(f"{error} (a tensor of {item.dtype}). Pass X.to_dense().float().") from None
+
+
+def _as_numbers(values: Any, what: str) -> Array:
+    """Return an array of real numbers; None among objects becomes NaN."""
+    if hasattr(values, "toarray"):
+        raise SeriesTypeError(f"{what} is a sparse matrix, and series are dense. Pass X.toarray(). {WANTED}.")
+    try:
+        array = np.asarray(values)
+        # Text is refused in every container, even where Python could read a number from it.
+        if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
+            array = array.astype(np.float64)
+    except TypeError as error:
+        raise SeriesTypeError(f"{what} holds something else than numbers: {error}. {WANTED}.") from None
+    except ValueError as error:
+        raise SeriesError(f"{what} is no array of numbers: {error}. {WANTED}.") from None
+    if array.dtype.kind == "c":
+        raise SeriesError(
+            f"Complex data not supported: {what} is {array.dtype}. Pass two channels: X.real and X.imag."
+        )
+    if array.dtype.kind not in "fiub":
+        found = "text" if array.dtype.kind in "OSUT" else str(array.dtype)
+        raise SeriesError(f"{what} holds {found}, not numbers. Convert it first, e.g. X.astype(float). {WANTED}.")
+    return array
 
 
 def _from_frame(frame: Any) -> Any:
     """Turn a data frame into an array, or into a list of cases where its cells hold whole series."""
-    if getattr(frame, "ndim", 2) != 2 or frame.shape[0] == 0 or frame.shape[1] == 0:
-        return frame
-    if not hasattr(frame.iloc[0, 0], "__len__") or isinstance(frame.iloc[0, 0], str):
-        return frame
-    return [_stack_channels([np.asarray(cell) for cell in row], case) for case, row in enumerate(frame.to_numpy())]
+    if frame.ndim != 2 or 0 in frame.shape:
+        return frame.to_numpy()
+    first = frame.iloc[0, 0]
+    if hasattr(first, "__len__") and not isinstance(first, str | bytes):
+        return [_stack_channels(list(row), case) for case, row in enumerate(frame.to_numpy())]
+    if all(dtype.kind in "fiub" for dtype in frame.dtypes):
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return frame.to_numpy(dtype=object)
 
 
 def _from_sequence(items: list[Any]) -> Array | list[Array]:
     if not items:
         raise SeriesError(f"Found array with 0 sample(s) while a minimum of 1 is required: {WANTED}.")
     cases = [_as_case(item, position) for position, item in enumerate(items)]
-    channels = {case.shape[0] for case in cases}
-    if len(channels) > 1:
-        raise SeriesError(f"All cases must have the same number of channels; got {sorted(channels)}.")
+    for position, case in enumerate(cases):
+        if len(case) != len(cases[0]):
+            raise SeriesError(
+                f"All cases must have the same number of channels; case 0 has {len(cases[0])}, case {position} has "
+                f"{len(case)}. Each case is (n_channels, n_timepoints): are some the other way round?"
+            )
     if len({case.shape[1] for case in cases}) == 1:
         return np.stack(cases)
     return cases
 
 
 def _as_case(item: Any, position: int) -> Array:
-    if hasattr(item, "detach"):
-        item = item.detach().cpu().numpy()
-    if isinstance(item, list | tuple) and item and hasattr(item[0], "__len__"):
-        item = _stack_channels([np.asarray(channel) for channel in item], position)
-    try:
-        case = np.asarray(item)
-        if case.dtype == object or case.dtype.kind not in "fiub":
-            if case.dtype.kind not in "OSU":
-                raise TypeError(f"dtype {case.dtype}")
-            case = case.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise SeriesError(f"Case {position} is not a series of numbers ({error}). {WANTED}.") from None
+    item = _plain(item)
+    if isinstance(item, list | tuple) and item and hasattr(item[0], "__len__") and not isinstance(item[0], str):
+        item = _stack_channels(list(item), position)
+    case = _as_numbers(item, f"Case {position}")
     if case.ndim == 0:
         raise SeriesError(
-            f"Expected 2D array, got 1D array instead: {WANTED}. "
+            f"Expected 2D array, got 1D array instead: {WANTED}; case {position} is a single value. "
             "Reshape your data: for a single series, pass X[None] or [series]."
         )
     if case.ndim > 2:
@@ -94,11 +122,20 @@ def _as_case(item: Any, position: int) -> Array:
     return case
 
 
-def _stack_channels(channels: list[Array], position: int) -> Array:
-    lengths = sorted({len(channel) for channel in channels})
+def _stack_channels(channels: list[Any], position: int) -> Array:
+    arrays = [
+        _as_numbers(_plain(channel), f"Case {position}, channel {row},") for row, channel in enumerate(channels)
+    ]
+    for row, array in enumerate(arrays):
+        if array.ndim != 1:
+            raise SeriesError(
+                f"Case {position}, channel {row}, must be one series of shape (n_timepoints,); got shape "
+                f"{array.shape}. {WANTED}."
+            )
+    lengths = sorted({len(array) for array in arrays})
     if len(lengths) > 1:
         raise SeriesError(
             f"Case {position} has channels of different lengths ({lengths}). "
             "All channels of a case must have the same timepoints; fill the shorter ones with NaN."
         )
-    return np.stack(channels)
+    return np.stack(arrays)

@@ -23,6 +23,10 @@ class SeriesError(MilletError, ValueError):
     """The series themselves can't be used: shape, type, infinities, nothing observed."""
 
 
+class SeriesTypeError(SeriesError, TypeError):
+    """The series are of a kind that can't hold numbers: sparse matrices, dictionaries, other objects."""
+
+
 class LabelError(MilletError, ValueError):
     """The labels can't be used: missing, of the wrong number, or a single class."""
 

@@ -144,9 +144,9 @@ def _cutoff(rng: RandomState, series: Values, start: int, stop: int) -> tuple[Va
 
 def _average(rng: RandomState, series: Values, start: int, stop: int) -> tuple[Values, float]:
     width = int(rng.randint(5, 10))
-    kernel = np.ones(width)
-    # The longer of the two decides the length of a "same" convolution, so a very short series is cut to size.
-    return (np.convolve(series, kernel, mode="same")[: len(series)] / width)[start:stop], float(width)
+    # Cut by hand: NumPy's own "same" has the length of the longer of the two, and a series may be very short.
+    same = np.convolve(series, np.ones(width))[(width - 1) // 2 :]
+    return (same / width)[start:stop], float(width)
 
 
 def _wander(rng: RandomState, series: Values, start: int, stop: int) -> tuple[Values, float]:
@@ -232,7 +232,7 @@ def make_web_traffic(
     if n_timepoints is None:
         n_timepoints = max(2, round(7 * MINUTES_PER_DAY / sampling_interval))
     n_timepoints = integer("n_timepoints", n_timepoints, at_least=2)
-    rng = random_state if isinstance(random_state, RandomState) else RandomState(random_state)
+    rng = _as_random_state(random_state)
 
     cases = [
         _make_case(rng, code, n_timepoints, sampling_interval) for code in codes for _ in range(n_cases_per_class)
@@ -307,13 +307,25 @@ def _relevant(signature: Signature, n_timepoints: int) -> NDArray[np.bool_]:
     return marked
 
 
+def _as_random_state(random_state: int | RandomState) -> RandomState:
+    if isinstance(random_state, RandomState):
+        return random_state
+    try:
+        return RandomState(random_state)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "random_state must be an integer from 0 to 4294967295 or a numpy.random.RandomState; "
+            f"got {random_state!r}."
+        ) from None
+
+
 def _class_codes(classes: Iterable[int | str] | None) -> list[int]:
     if classes is None:
         return list(range(len(CLASS_NAMES)))
     by_name = {name: code for code, name in enumerate(CLASS_NAMES)}
     by_number = {str(code): code for code in by_name.values()}
     table = {**by_name, **by_number}
-    wanted = [classes] if isinstance(classes, str) else list(classes)
+    wanted = [classes] if isinstance(classes, str) or not isinstance(classes, Iterable) else list(classes)
     codes = sorted({lookup("WebTraffic class", str(item), table) for item in wanted})
     if not codes:
         raise ParameterError("classes must name at least one of the ten WebTraffic classes; got none.")
