@@ -659,7 +659,7 @@ def test_bad_text_is_refused_with_its_place(tmp_path, what):
 
 
 def test_what_is_not_a_file_is_refused(tmp_path):
-    with pytest.raises(DatasetFormatError, match="is not there"):
+    with pytest.raises(FileNotFoundError, match="is not there"):
         load_file(tmp_path / "missing.tsv")
     (tmp_path / "folder.tsv").mkdir()
     with pytest.raises(DatasetFormatError, match="is a folder"):

@@ -61,7 +61,8 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     device : str, default="auto"
         "cpu", "cuda", "mps", or "auto" for the best there is.
     precision : str, default="32-true"
-        Anything Lightning Fabric knows, such as "bf16-mixed"; "auto" is bf16 where the hardware computes in it.
+        Anything Lightning Fabric knows, such as "bf16-mixed" or "64-true"; "auto" is bf16 where the hardware computes
+        in it.
     n_jobs : int, default=-1
         Members trained at a time, each in a process; -1 is one a core. The weights do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -85,8 +86,12 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     history_ : History
         One record an epoch and member.
     n_channels_in_ : int
-    n_features_in_ : int
+    n_timepoints_in_ : int
         The length of the longest training series; series of any length can be classified.
+    n_features_in_ : int
+        Columns of X, only where it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
+        contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
+        series of other lengths.
     training_summary_ : dict
         Cases, lengths, seconds, epochs, and a fingerprint of the training data.
 
@@ -107,6 +112,7 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     networks_: list[MilletNetwork]
     history_: History
     n_channels_in_: int
+    n_timepoints_in_: int
     n_features_in_: int
     training_summary_: dict[str, Any]
 
@@ -191,13 +197,18 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _check_feature_names(self, X, reset=True)
         self.classes_ = classes
         self.n_channels_in_ = bags.n_channels
-        self.n_features_in_ = bags.n_timepoints
+        self.n_timepoints_in_ = bags.n_timepoints
+        self.__dict__.pop("n_features_in_", None)
+        n_columns = _n_columns(X)
+        if n_columns is not None:
+            self.n_features_in_ = n_columns
         self.networks_, self.history_, self.training_summary_ = networks, history, summary
         return self
 
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of every case: (n_cases,)."""
-        return np.asarray(self.classes_[self._logits(X).argmax(axis=1)])
+        winners = self._logits(X).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class, in the order of `classes_`: (n_cases, n_classes)."""
@@ -273,6 +284,7 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _bags(self, X: Any) -> Bags:
         check_is_fitted(self)
         _check_feature_names(self, X, reset=False)
+        self._check_columns(X)
         bags = as_bags(X, normalise=self.normalise)
         if bags.n_channels != self.n_channels_in_:
             raise SeriesError(
@@ -281,6 +293,14 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return bags
 
+    def _check_columns(self, X: Any) -> None:
+        expected, n_columns = getattr(self, "n_features_in_", None), _n_columns(X)
+        if None not in (expected, n_columns) and n_columns != expected:
+            raise SeriesError(
+                f"X has {n_columns} features, but {type(self).__name__} is expecting {expected} features as input. "
+                "To classify series of another length, pass X[:, None, :] or a list of series."
+            )
+
     def _outputs(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], list[BagOutput]]]:
         """Run every member on every case, a batch at a time."""
         device, _ = choose_hardware(self.device, "32-true")
@@ -288,7 +308,8 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with torch.inference_mode():
             for chosen in inference_batches(bags.lengths):
                 batch = bags.batch(chosen)
-                x, lengths = torch.from_numpy(batch.values).to(device), torch.from_numpy(batch.lengths).to(device)
+                x = torch.from_numpy(batch.values).to(device, _dtype_of(networks[0]))
+                lengths = torch.from_numpy(batch.lengths).to(device)
                 yield chosen, [_on_cpu(network(x, lengths)) for network in networks]
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
@@ -309,6 +330,18 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.networks_
 
 
+def _n_columns(X: Any) -> int | None:
+    """Return the columns of a table: a 2-D array, a data frame, or its rows as lists of numbers."""
+    if isinstance(X, list) and X and all(isinstance(row, list) and len(row) == len(X[0]) for row in X):
+        return len(X[0]) if np.isscalar(X[0][0]) else None
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def _dtype_of(network: MilletNetwork) -> torch.dtype:
+    return next((value.dtype for value in network.parameters() if value.is_floating_point()), torch.float32)
+
+
 def _on_cpu(output: BagOutput) -> BagOutput:
     return BagOutput(*(None if part is None else part.cpu() for part in output))  # type: ignore[arg-type]
 
@@ -327,7 +360,7 @@ class _Evidence:
             value = getattr(output, name)
             if value is not None:
                 shape = self._shape if value.ndim == 3 else (self._shape[0], self._shape[2])
-                array = self._arrays.setdefault(name, np.zeros(shape, dtype=np.float32))
+                array = self._arrays.setdefault(name, np.zeros(shape, dtype=value.numpy().dtype))
                 array[chosen, ..., : value.shape[-1]] = value
         if output.bias is not None:
             self._bias = output.bias.numpy()

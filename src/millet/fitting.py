@@ -140,7 +140,7 @@ def _new_network(classifier: Any, n_channels: int, n_classes: int, seed: int) ->
 def _split(classifier: Any, bags: Bags, codes: Codes, seed: int) -> tuple[Labelled, Labelled | None]:
     everything = np.arange(len(bags))
     if not classifier.early_stopping:
-        return Labelled(bags, codes, everything), None
+        return Labelled(bags, codes), None
     try:
         kept, aside = train_test_split(
             everything, test_size=classifier.validation_fraction, stratify=codes, random_state=seed

@@ -30,7 +30,8 @@ def describe_classifier(classifier: Any) -> dict[str, Any]:
         "parameters": {name: _encode_parameter(value) for name, value in parameters.items() if name not in TRANSIENT},
         "classes": encode_labels(classifier.classes_),
         "n_channels": classifier.n_channels_in_,
-        "n_timepoints": classifier.n_features_in_,
+        "n_timepoints": classifier.n_timepoints_in_,
+        "n_features": getattr(classifier, "n_features_in_", None),
         "feature_names": [str(name) for name in getattr(classifier, "feature_names_in_", [])],
         "preprocessing": {"z_normalise": bool(classifier.normalise), "missing_values": "linear interpolation"},
         "training": classifier.training_summary_,
@@ -56,7 +57,9 @@ def restore_classifier(
         classifier = kind(**parameters)
         classifier.classes_ = decode_labels(description["classes"])
         classifier.n_channels_in_ = int(description["n_channels"])
-        classifier.n_features_in_ = int(description["n_timepoints"])
+        classifier.n_timepoints_in_ = int(description["n_timepoints"])
+        if description["n_features"] is not None:
+            classifier.n_features_in_ = int(description["n_features"])
         if description["feature_names"]:
             classifier.feature_names_in_ = np.array(description["feature_names"], dtype=object)
         classifier.training_summary_ = dict(description["training"])
@@ -65,7 +68,7 @@ def restore_classifier(
             build_network(classifier, classifier.n_channels_in_, len(classifier.classes_)).eval() for _ in weights
         ]
         for network, state in zip(classifier.networks_, weights, strict=True):
-            network.load_state_dict(state)
+            network.load_state_dict(state, assign=True)
     except MilletError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:

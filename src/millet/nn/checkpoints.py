@@ -93,13 +93,15 @@ def load_authors_checkpoint(
     backbone = _backbone_of(features, path)
     name = _pooling_of(pool, Path(path), pooling)
     network = MilletNetwork(
-        n_channels=_n_channels(features, backbone),
-        n_classes=_shape(pool, "classifier.weight", path)[0],
+        n_channels=_n_channels(features, backbone, path),
+        n_classes=_shape(pool, "classifier.weight", 2, path)[0],
         backbone=backbone,
         pooling=_sized_pooling(name, pool, path),
         padding=padding,
         positions=_POSITIONS in pool,
     )
+    if network.pooling.classify.in_features != network.d_embedding:  # type: ignore[union-attr]
+        raise StorageError(f"{path} is damaged: its classifier does not fit the embeddings of a {backbone}.")
     state = {f"backbone.{_rename(key, _NAMES[backbone])}": value for key, value in features.items()}
     state |= {f"pooling.{_rename(key, _POOL_NAMES)}": value for key, value in pool.items() if key != _POSITIONS}
     try:
@@ -138,13 +140,13 @@ def _backbone_of(features: Mapping[str, Tensor], path: object) -> str:
     raise StorageError(f"{path} holds none of the backbones FCN, ResNet and InceptionTime.")
 
 
-def _n_channels(features: Mapping[str, Tensor], backbone: str) -> int:
+def _n_channels(features: Mapping[str, Tensor], backbone: str, path: object) -> int:
     first = {
         "fcn": "instance_encoder.0.conv_block.0.weight",
         "resnet": "instance_encoder.0.layers.0.conv_block.0.weight",
         "inceptiontime": "instance_encoder.0.residual.0.weight",
     }[backbone]
-    return _shape(features, first, backbone)[1]
+    return _shape(features, first, 3, path)[1]
 
 
 def _pooling_of(pool: Mapping[str, Tensor], path: Path, asked: str | None) -> str:
@@ -170,14 +172,16 @@ def _pooling_of(pool: Mapping[str, Tensor], path: Path, asked: str | None) -> st
 
 
 def _sized_pooling(name: str, pool: Mapping[str, Tensor], path: object) -> torch.nn.Module:
-    n_classes, d_in = _shape(pool, "classifier.weight", path)
-    hidden = pool.get("attention_head.0.weight")
-    return POOLINGS[name](d_in, n_classes, **({} if hidden is None else {"d_attention": len(hidden)}))
+    n_classes, d_in = _shape(pool, "classifier.weight", 2, path)
+    if name in ("gap", "instance"):
+        return POOLINGS[name](d_in, n_classes)
+    d_attention = _shape(pool, "attention_head.0.weight", 2, path)[0]
+    return POOLINGS[name](d_in, n_classes, d_attention)
 
 
-def _shape(part: Mapping[str, Tensor], ending: str, path: object) -> tuple[int, ...]:
+def _shape(part: Mapping[str, Tensor], ending: str, n_dimensions: int, path: object) -> tuple[int, ...]:
     for key, value in part.items():
-        if key.endswith(ending):
+        if key.endswith(ending) and value.ndim == n_dimensions and value.numel():
             return tuple(value.shape)
     raise StorageError(f"{path} lacks the weights {ending!r}: not a released checkpoint, or a damaged one.")
 

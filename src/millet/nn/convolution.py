@@ -130,7 +130,8 @@ class _Convolution(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None, None, None]:
-        x, weight = ctx.saved_tensors
+        # Under autocast the gradient comes in lower precision than what was saved.
+        x, weight = (saved.to(gradient.dtype) for saved in ctx.saved_tensors)
         n_taps = weight.shape[2]
         of_x = None
         if ctx.needs_input_grad[0]:
@@ -169,13 +170,27 @@ def _several_processes() -> bool:
     return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
+class _SumOverProcesses(torch.autograd.Function):
+    """The sum of a tensor over all processes; its gradient is summed over them, too."""
+
+    @staticmethod
+    def forward(ctx: Any, part: Tensor) -> Tensor:
+        total = part.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        total = gradient.clone()
+        dist.all_reduce(total)
+        return total
+
+
 def _over_processes(part: Tensor) -> Tensor:
-    """Sum over the processes that share a batch, with gradients."""
+    """Sum over the processes that share a batch."""
     if not _several_processes():
         return part
-    from torch.distributed.nn.functional import all_reduce
-
-    total: Tensor = all_reduce(part)  # type: ignore[no-untyped-call]
+    total: Tensor = _SumOverProcesses.apply(part)  # type: ignore[no-untyped-call]
     return total
 
 
@@ -195,7 +210,7 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         assert self.running_var is not None
         assert self.num_batches_tracked is not None
         assert self.momentum is not None
-        count = _over_processes(valid.sum())
+        count = _over_processes(valid.sum().to(x.dtype))
         mean = _over_processes((x * valid).sum((0, 2))) / count
         centred = x - mean[:, None]
         variance = _over_processes((centred.square() * valid).sum((0, 2))) / count

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from millet.errors import ParameterError
 from millet.nn.poolings import BagOutput
 
 
@@ -23,6 +24,8 @@ def average_outputs(outputs: Sequence[BagOutput]) -> BagOutput:
     >>> average_outputs([member, member]).logits
     tensor([[1., 1.]])
     """
+    if not outputs:
+        raise ParameterError("An ensemble needs at least one member; got the outputs of none.")
     if len(outputs) == 1:
         return outputs[0]
     return BagOutput(

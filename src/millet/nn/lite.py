@@ -31,7 +31,7 @@ def hand_made_filters() -> Tensor:
         alternating[0::2] = -1
         filters += [alternating, -alternating]
     for length in PEAK_LENGTHS:
-        rise = torch.linspace(0, 1, length // 4 + 1)[1:] ** 2
+        rise = torch.linspace(0, 1, length // 6 + 1)[1:] ** 2  # six such flanks
         bump = torch.cat([rise, rise.flip(0)])
         filters.append(torch.cat([-bump, 2 * bump, -bump]))
     longest = max(len(taps) for taps in filters)

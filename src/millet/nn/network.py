@@ -18,7 +18,7 @@ from millet.checks import integer, number
 from millet.errors import ParameterError, SeriesError, lookup
 from millet.nn.backbones import FCN, Backbone, InceptionTime, ResNet, valid_timepoints
 from millet.nn.lite import Lite
-from millet.nn.poolings import POOLINGS, BagOutput, GapPooling, Pooling
+from millet.nn.poolings import POOLINGS, BagOutput, GapPooling
 
 BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTime, "lite": Lite, "resnet": ResNet}
 
@@ -130,10 +130,7 @@ class MilletNetwork(nn.Module):
         -------
         BagOutput
         """
-        if x.ndim != 3 or x.shape[1] != self.n_channels or x.shape[2] < 1:
-            raise SeriesError(
-                f"x must be (n_cases, n_channels={self.n_channels}, n_timepoints); got shape {tuple(x.shape)}."
-            )
+        self._check(x, lengths, positions)
         if lengths is not None and bool((lengths == x.shape[2]).all()):
             lengths = None
         z = self._embed(x, lengths).transpose(1, 2)  # (B, C, T) -> (B, D, T) -> (B, T, D)
@@ -142,29 +139,61 @@ class MilletNetwork(nn.Module):
                 positions = torch.arange(x.shape[2], device=x.device)
             z = z + positional_encoding(positions, self.d_embedding).to(z.dtype)
         valid = valid_timepoints(lengths, x.shape[2])
-        output: BagOutput = self.pooling(self.dropout(z), None if valid is None else valid[:, 0])
-        return output
+        return self._pool(self.dropout(z), None if valid is None else valid[:, 0])
+
+    def _check(self, x: Tensor, lengths: Tensor | None, positions: Tensor | None) -> None:
+        if x.ndim != 3 or x.shape[1] != self.n_channels or x.shape[2] < 1:
+            raise SeriesError(
+                f"x must be (n_cases, n_channels={self.n_channels}, n_timepoints); got shape {tuple(x.shape)}."
+            )
+        n_cases, _, n_timepoints = x.shape
+        if lengths is not None and (
+            lengths.shape != (n_cases,) or bool(((lengths < 1) | (lengths > n_timepoints)).any())
+        ):
+            raise SeriesError(
+                f"lengths must be {n_cases} integers from 1 to {n_timepoints}, one a case of x; "
+                f"got {lengths.tolist()}."
+            )
+        if positions is not None and positions.shape not in ((n_timepoints,), (n_cases, n_timepoints)):
+            raise SeriesError(
+                f"positions must be ({n_timepoints},) or ({n_cases}, {n_timepoints}), one a timepoint of x; "
+                f"got shape {tuple(positions.shape)}."
+            )
 
     def _embed(self, x: Tensor, lengths: Tensor | None) -> Tensor:
         if lengths is None:
-            z: Tensor = self.backbone(x)
-        elif self._backbone_takes_lengths:
-            z = self.backbone(x, lengths=lengths)
-        else:
-            z = self._embed_by_length(x, lengths)
-        if z.ndim != 3 or z.shape[0] != x.shape[0] or z.shape[2] != x.shape[2]:
-            raise SeriesError(
-                f"A backbone must map (B, C, T) = {tuple(x.shape)} to (B, D, T), one embedding a timepoint; "
-                f"this one gave shape {tuple(z.shape)}."
+            return self._run_backbone(x)
+        if self._backbone_takes_lengths:
+            return self._run_backbone(x, lengths=lengths)
+        return self._embed_by_length(x, lengths)
+
+    def _run_backbone(self, x: Tensor, **lengths: Tensor) -> Tensor:
+        z = self.backbone(x, **lengths)
+        wanted = (x.shape[0], self.d_embedding, x.shape[2])
+        came = tuple(z.shape) if isinstance(z, Tensor) else type(z).__name__
+        if came != wanted:
+            raise ParameterError(
+                f"A backbone must map (B, C, T) = {tuple(x.shape)} to (B, D, T) = {wanted}, one embedding a "
+                f"timepoint; this one gave {came}."
             )
-        return z
+        return z  # type: ignore[no-any-return]
+
+    def _pool(self, z: Tensor, valid: Tensor | None) -> BagOutput:
+        output = self.pooling(z, valid)
+        wanted = (z.shape[0], self.n_classes)
+        came = tuple(output.logits.shape) if isinstance(output, BagOutput) else type(output).__name__
+        if came != wanted:
+            raise ParameterError(
+                f"A pooling must return a BagOutput with logits (B, n_classes) = {wanted}; this one gave {came}."
+            )
+        return output  # type: ignore[no-any-return]
 
     def _embed_by_length(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Run a backbone that knows nothing of lengths on cases of equal length together."""
         z = x.new_zeros((x.shape[0], self.d_embedding, x.shape[2]))
         for length in sorted(set(lengths.tolist())):
             chosen = lengths == length
-            embedded = self.backbone(x[chosen, :, :length]).to(z.dtype)
+            embedded = self._run_backbone(x[chosen, :, :length]).to(z.dtype)
             z = z.index_put((chosen.nonzero()[:, 0],), torch.nn.functional.pad(embedded, (0, x.shape[2] - length)))
         return z
 
@@ -172,21 +201,34 @@ class MilletNetwork(nn.Module):
 def _build_backbone(backbone: Any, n_channels: int, padding: str) -> nn.Module:
     if isinstance(backbone, nn.Module):
         return backbone
-    if isinstance(backbone, type) and issubclass(backbone, nn.Module):
-        if issubclass(backbone, Backbone):
-            return backbone(n_channels, padding=padding)
-        return backbone(n_channels)
-    named: Callable[..., nn.Module] = lookup("backbone", backbone, BACKBONES)
-    return named(n_channels, padding=padding)
+    if not _is_module_class(backbone):
+        backbone = lookup("backbone", backbone, BACKBONES)
+    settings = {}
+    if issubclass(backbone, Backbone) and "padding" in inspect.signature(backbone).parameters:
+        settings["padding"] = padding
+    return _make("backbone", backbone, n_channels, **settings)
 
 
 def _build_pooling(pooling: Any, d_in: int, n_classes: int) -> nn.Module:
     if isinstance(pooling, nn.Module):
         return pooling
-    if isinstance(pooling, type) and issubclass(pooling, nn.Module):
-        return pooling(d_in, n_classes)
-    named: type[Pooling] = lookup("pooling", pooling, POOLINGS)
-    return named(d_in, n_classes)
+    if not _is_module_class(pooling):
+        pooling = lookup("pooling", pooling, POOLINGS)
+    return _make("pooling", pooling, d_in, n_classes)
+
+
+def _is_module_class(candidate: Any) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, nn.Module)
+
+
+def _make(kind: str, build: Callable[..., nn.Module], *sizes: int, **settings: str) -> nn.Module:
+    try:
+        return build(*sizes, **settings)
+    except TypeError as error:
+        raise ParameterError(
+            f"The {kind} class can't be called with {sizes}: {error}. "
+            "If it needs more than that, pass a module of it."
+        ) from error
 
 
 def _takes_lengths(backbone: nn.Module) -> bool:

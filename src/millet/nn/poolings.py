@@ -215,7 +215,7 @@ def pooling_multiplications(pooling: str, t: int, c: int, d: int = 128, a: int =
     Examples
     --------
     >>> pooling_multiplications("conjunctive", t=463, c=7)
-    898683
+    899146
     """
     counts = {
         "gap": d * t * c + d * t + d * c,

@@ -39,18 +39,14 @@ if TYPE_CHECKING:
 INFERENCE_TIMEPOINTS = 65_536
 
 
-@dataclass(frozen=True)
 class Labelled:
-    """Cases with their class codes; `positions` are the bags it consists of."""
+    """Cases with their class codes; `positions` are the bags it consists of, all by default."""
 
-    bags: Bags
-    codes: NDArray[np.int64]
-    positions: NDArray[np.int64]
-
-    @classmethod
-    def all_of(cls, bags: Bags, codes: NDArray[np.int64]) -> Labelled:
-        """Return all the cases there are."""
-        return cls(bags, codes, np.arange(len(bags)))
+    # Not a dataclass: Fabric takes those apart when it hands them to processes.
+    def __init__(self, bags: Bags, codes: NDArray[np.int64], positions: NDArray[np.int64] | None = None) -> None:
+        self.bags = bags
+        self.codes = codes
+        self.positions = np.arange(len(bags)) if positions is None else positions
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -169,8 +165,12 @@ class _Trainer:
         self.wrapped, self.optimizer = fabric.setup(network, plain)
         self.batch_size = recipe.batch_size_for(len(cases))
         self.steps_per_epoch = -(-len(cases) // self.batch_size)
+        self.dtype = next(network.parameters()).dtype
+        self.loss_dtype = torch.promote_types(self.dtype, torch.float32)
         weights = options.class_weights
-        self.class_weights = None if weights is None else fabric.to_device(torch.tensor(weights, dtype=torch.float32))
+        self.class_weights = (
+            None if weights is None else fabric.to_device(torch.tensor(weights, dtype=self.loss_dtype))
+        )
         self.state = TrainingState()
         self.started = time.monotonic()
 
@@ -187,6 +187,7 @@ class _Trainer:
                     saved_at = time.monotonic()
         if self.state.best_weights:
             self.network.load_state_dict(self.state.best_weights)
+        self.network.dropout.rows = None
         self.network.eval()
         return History(self.state.records)
 
@@ -274,9 +275,10 @@ class _Trainer:
     def _step(self, chosen: NDArray[np.int64]) -> float:
         x, lengths, target = self._tensors(self.cases, chosen)
         rows = self._share_of_rows(len(chosen))
-        self.network.dropout.rows = rows, len(chosen)
+        if self.fabric.world_size > 1:
+            self.network.dropout.rows = rows, len(chosen)
         logits = self.wrapped(x[rows], None if lengths is None else lengths[rows]).logits
-        loss = F.cross_entropy(logits.float(), target[rows], self.class_weights, reduction="sum")
+        loss = F.cross_entropy(logits.to(self.loss_dtype), target[rows], self.class_weights, reduction="sum")
         share = loss / self._scale(target)
         # Processes average their gradients, so each one's share counts that many times.
         self.fabric.backward(share * self.fabric.world_size)
@@ -294,7 +296,7 @@ class _Trainer:
             for positions in inference_batches(cases.lengths[mine]):
                 chosen = mine[positions]
                 x, lengths, target = self._tensors(cases, chosen)
-                logits = self.network(x, lengths).logits.float()
+                logits = self.network(x, lengths).logits.to(self.loss_dtype)
                 total += F.cross_entropy(logits, target, self.class_weights, reduction="sum").cpu()
                 scale += self._scale(target)
         return float(self._sum_over_processes(total) / self._sum_over_processes(scale))
@@ -302,7 +304,7 @@ class _Trainer:
     def _tensors(self, cases: Labelled, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor | None, Tensor]:
         """Return values, lengths (None where all are the same) and codes, on the device."""
         batch, codes = cases.batch(chosen)
-        x, target = self.fabric.to_device((torch.from_numpy(batch.values), codes))
+        x, target = self.fabric.to_device((torch.from_numpy(batch.values).to(self.dtype), codes))
         if (batch.lengths == x.shape[2]).all():
             return x, None, target
         return x, self.fabric.to_device(torch.from_numpy(batch.lengths)), target

@@ -1,0 +1,258 @@
+"""Claims about reading the released checkpoints, made here under their names by `naive_nn.AuthorsNetwork`."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from millet.errors import ParameterError, StorageError, UnknownNameError
+from millet.nn import POOLINGS, AdditivePooling, ConjunctivePooling, MilletNetwork, load_authors_checkpoint
+from naive_nn import AuthorsNetwork, copy_weights, fill_by_formula
+
+PAPER_BACKBONES = ["fcn", "inceptiontime", "resnet"]
+
+
+def save_as_the_authors(network: MilletNetwork, backbone: str, pooling: str, path: Path) -> AuthorsNetwork:
+    """Write the weights under the authors' names."""
+    theirs = AuthorsNetwork(backbone, pooling, network.n_channels, network.n_classes)
+    torch.save(copy_weights(network, theirs).state_dict(), path)
+    return theirs
+
+
+def unusual_network(backbone: str, pooling: str, n_channels: int, n_classes: int) -> MilletNetwork:
+    """Return a network in inference mode whose batch statistics are not those of a new one."""
+    network = MilletNetwork(n_channels, n_classes, backbone, pooling, padding="replicate").eval()
+    for name, tensor in network.state_dict().items():
+        if name.endswith("running_mean"):
+            tensor.uniform_(-0.5, 0.5)
+        elif name.endswith("running_var"):
+            tensor.uniform_(0.5, 1.5)
+    return network
+
+
+@pytest.mark.parametrize("backbone", PAPER_BACKBONES)
+@pytest.mark.parametrize("pooling", sorted(POOLINGS))
+@pytest.mark.parametrize(("n_channels", "n_classes"), [(1, 2), (1, 5), (3, 2), (3, 5)])
+@torch.inference_mode()
+def test_a_checkpoint_predicts_what_its_network_predicted(tmp_path, backbone, pooling, n_channels, n_classes):
+    network = unusual_network(backbone, pooling, n_channels, n_classes)
+    path = tmp_path / f"{pooling.capitalize()}.pth"
+    theirs = save_as_the_authors(network, backbone, pooling, path)
+    loaded = load_authors_checkpoint(path)
+    assert not loaded.training
+    assert type(loaded.pooling) is POOLINGS[pooling]
+    x = torch.randn(2, n_channels, 30)
+    output, expected = loaded(x), network(x)
+    assert torch.equal(output.logits, expected.logits)
+    assert torch.equal(output.scores, expected.scores)
+    logits, scores = theirs(list(x))
+    torch.testing.assert_close(output.logits, logits, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(output.scores, torch.stack(scores), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_channels", [2, 64, 128])
+@torch.inference_mode()
+def test_a_resnet_of_64_channels_has_a_first_shortcut_without_convolution(tmp_path, n_channels):
+    network = unusual_network("resnet", "instance", n_channels, 3)
+    path = tmp_path / "checkpoint.pth"
+    save_as_the_authors(network, "resnet", "instance", path)
+    has_convolution = "feature_extractor.instance_encoder.0.residual.0.weight" in torch.load(path, weights_only=True)
+    assert has_convolution == (n_channels != 64)
+    x = torch.randn(2, n_channels, 20)
+    assert torch.equal(load_authors_checkpoint(path)(x).logits, network(x).logits)
+
+
+# Weights by `fill_by_formula`, the series sin(t / 3) of 25 timepoints, 2 classes.
+GOLDEN = {
+    ("fcn", "additive"): [-0.94227, -0.19359],
+    ("fcn", "attention"): [-0.94227, -0.19359],
+    ("fcn", "conjunctive"): [-1.52934, -0.67608],
+    ("fcn", "gap"): [7.38726, -1.74609],
+    ("fcn", "instance"): [9.22519, 0.00125],
+    ("inceptiontime", "additive"): [-1.28754, 0.83064],
+    ("inceptiontime", "attention"): [-1.28754, 0.83064],
+    ("inceptiontime", "conjunctive"): [-1.77060, 0.30949],
+    ("inceptiontime", "gap"): [20.61251, -0.78104],
+    ("inceptiontime", "instance"): [19.66960, -0.98840],
+    ("resnet", "additive"): [-6.82713, -0.61372],
+    ("resnet", "attention"): [-6.82713, -0.61372],
+    ("resnet", "conjunctive"): [-6.84662, -0.83089],
+    ("resnet", "gap"): [10.26743, -5.44175],
+    ("resnet", "instance"): [21.14930, -2.81995],
+}
+
+
+@pytest.mark.parametrize("backbone", PAPER_BACKBONES)
+@pytest.mark.parametrize("pooling", sorted(POOLINGS))
+@torch.inference_mode()
+def test_known_weights_give_known_numbers(tmp_path, backbone, pooling):
+    oracle = fill_by_formula(AuthorsNetwork(backbone, pooling, 1, 2))
+    path = tmp_path / f"{pooling}.pth"
+    torch.save(oracle.state_dict(), path)
+    x = torch.sin(torch.arange(25.0) / 3)[None, None]
+    output = load_authors_checkpoint(path)(x)
+    logits, scores = oracle(list(x))
+    torch.testing.assert_close(output.logits, logits, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(output.scores[0], scores[0], atol=1e-4, rtol=1e-4)
+    np.testing.assert_allclose(output.logits[0], GOLDEN[backbone, pooling], atol=1e-3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "reflect", "circular"])
+@torch.inference_mode()
+def test_the_padding_is_what_the_caller_says(tmp_path, padding):
+    network = unusual_network("fcn", "instance", 1, 2)
+    path = tmp_path / "checkpoint.pth"
+    torch.save(copy_weights(network, AuthorsNetwork("fcn", "instance", 1, 2)).state_dict(), path)
+    oracle = copy_weights(network, AuthorsNetwork("fcn", "instance", 1, 2, padding))
+    x = torch.randn(2, 1, 20)
+    torch.testing.assert_close(load_authors_checkpoint(path, padding)(x).logits, oracle(list(x))[0])
+    with pytest.raises(UnknownNameError, match="Did you mean 'zeros'"):
+        load_authors_checkpoint(path, "zero")
+
+
+@pytest.fixture
+def weights() -> dict[str, torch.Tensor]:
+    return AuthorsNetwork("fcn", "conjunctive", 1, 2).state_dict()
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("FCN-Additive.pth", AdditivePooling), ("additive_fcn.pth", AdditivePooling),
+    ("ConjunctiveFCN.pth", ConjunctivePooling), ("fcn-CONJUNCTIVE.pth", ConjunctivePooling),
+])  # fmt: skip
+def test_the_files_name_tells_additive_from_conjunctive(tmp_path, weights, name, kind):
+    torch.save(weights, tmp_path / name)
+    assert type(load_authors_checkpoint(tmp_path / name).pooling) is kind
+
+
+def test_without_such_a_name_it_is_conjunctive_with_a_warning(tmp_path, weights):
+    path = tmp_path / "model.pth"
+    torch.save(weights, path)
+    with pytest.warns(UserWarning, match="may hold Additive or Conjunctive.*pooling='additive'") as caught:
+        network = load_authors_checkpoint(path)
+    assert type(network.pooling) is ConjunctivePooling
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(("pooling", "kind"), [("additive", AdditivePooling), ("conjunctive", ConjunctivePooling)])
+def test_what_the_caller_says_of_the_pooling_decides(tmp_path, weights, pooling, kind):
+    path = tmp_path / "Additive-or-Conjunctive.pth"
+    torch.save(weights, path)
+    assert type(load_authors_checkpoint(path, pooling=pooling).pooling) is kind
+    with pytest.raises(UnknownNameError, match="Did you mean 'additive'"):
+        load_authors_checkpoint(path, pooling="aditive")
+
+
+def test_a_pooling_that_the_file_contradicts_is_refused(tmp_path):
+    path = tmp_path / "model.pth"
+    torch.save(AuthorsNetwork("fcn", "attention", 1, 2).state_dict(), path)
+    with pytest.raises(ParameterError, match="with attention pooling, not 'conjunctive'"):
+        load_authors_checkpoint(path, pooling="conjunctive")
+    assert load_authors_checkpoint(path, pooling="attention").n_classes == 2
+
+
+def test_names_under_a_prefix_are_found(tmp_path, weights):
+    path = tmp_path / "conjunctive.pth"
+    torch.save({f"net.{name}": tensor for name, tensor in weights.items()}, path)
+    assert load_authors_checkpoint(path).n_channels == 1
+
+
+# Files that are no checkpoints
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path):
+    with pytest.raises(StorageError, match=r"nowhere\.pth does not exist"):
+        load_authors_checkpoint(tmp_path / "nowhere.pth")
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(StorageError, match="not a file of weights"):
+        load_authors_checkpoint(tmp_path)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(share=st.floats(0, 0.999))
+def test_a_truncated_file_is_refused(tmp_path, weights, share):
+    path = tmp_path / "conjunctive.pth"
+    torch.save(weights, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(StorageError, match=r"conjunctive\.pth"):
+        load_authors_checkpoint(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"\x80\x04]q\x00.", bytes(1000)])
+def test_foreign_bytes_are_refused(tmp_path, content):
+    path = tmp_path / "model.pth"
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match=r"model\.pth"):
+        load_authors_checkpoint(path)
+
+
+class Mischief:
+    """Touches a file when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.mark,)
+
+
+@pytest.mark.parametrize("writer", [torch.save, lambda content, path: path.write_bytes(pickle.dumps(content))])
+def test_code_in_a_file_is_not_run(tmp_path, weights, writer):
+    path, mark = tmp_path / "conjunctive.pth", tmp_path / "run"
+    writer({**weights, "pool.extra": Mischief(mark)}, path)
+    with pytest.raises(StorageError, match="read safely"):
+        load_authors_checkpoint(path)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("content", [
+    {}, [], torch.zeros(3), {"weight": torch.zeros(3)}, {"feature_extractor.x": 1, "pool.x": 2},
+    {"feature_extractor.x": torch.zeros(3), "pool.x": torch.zeros(3)},
+    nn.Linear(2, 2).state_dict(), MilletNetwork(1, 2, "fcn").state_dict(),
+])  # fmt: skip
+def test_weights_of_something_else_are_refused(tmp_path, content):
+    path = tmp_path / "model.pth"
+    torch.save(content, path)
+    with pytest.raises(StorageError, match=r"model\.pth"):
+        load_authors_checkpoint(path)
+
+
+@pytest.mark.parametrize("backbone", PAPER_BACKBONES)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_checkpoint_with_a_weight_missing_added_or_misshapen_is_refused(tmp_path, backbone, data):
+    state = AuthorsNetwork(backbone, "conjunctive", 3, 2).state_dict()
+    name = data.draw(st.sampled_from([name for name in state if not name.endswith((".pe", "num_batches_tracked"))]))
+    damage = data.draw(st.sampled_from(["missing", "added", "scalar", "empty", "longer", "deeper"]))
+    tensor = state.pop(name)
+    if damage == "added":
+        state[name], state[f"{name.split('.')[0]}.surprise"] = tensor, tensor
+    elif damage != "missing":
+        state[name] = {
+            "scalar": lambda: torch.zeros((1, 1)) if tensor.ndim == 0 else torch.zeros(()),
+            "empty": lambda: torch.zeros((0, *tensor.shape)),
+            "longer": lambda: torch.zeros((*tensor.shape[:-1], (tensor.shape or (1,))[-1] + 1)),
+            "deeper": lambda: torch.zeros((*tensor.shape, 2)),
+        }[damage]()
+    path = tmp_path / "conjunctive.pth"
+    torch.save(state, path)
+    with pytest.raises(StorageError, match=r"conjunctive\.pth"):
+        load_authors_checkpoint(path)
+
+
+def test_reading_warns_of_nothing_where_nothing_is_open(tmp_path, weights):
+    path = tmp_path / "conjunctive.pth"
+    torch.save(weights, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_authors_checkpoint(path)

@@ -1,0 +1,392 @@
+"""`MilletClassifier`: scikit-learn's contract, evidence that adds up, and what users bring."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import millet
+from millet import MilletClassifier
+from millet.errors import LabelError, MilletError, ParameterError, SeriesError, StorageError, UnknownNameError
+from millet.nn import BACKBONES, POOLINGS, ConjunctivePooling
+from millet.training import Recipe
+
+
+def quick(backbone="fcn", pooling="conjunctive", **parameters):
+    return MilletClassifier(backbone, pooling, **{"n_epochs": 3, "random_state": 0, "n_jobs": 1, **parameters})
+
+
+def all_weights(classifier):
+    return [torch.cat([value.flatten().double() for value in n.state_dict().values()]) for n in classifier.networks_]
+
+
+# Double precision: scikit-learn asks that a case's probabilities do not depend on its neighbours to 1e-7, and single
+# precision keeps 1e-6 at best.
+@parametrize_with_checks(
+    [MilletClassifier("fcn", n_epochs=12, batch_size=32, learning_rate=0.01, precision="64-true")]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [MilletClassifier("fcn", n_epochs=12, batch_size=32, learning_rate=0.01)],
+    expected_failed_checks=lambda _: {
+        "check_methods_subset_invariance": "single precision: equal to 1e-6, the check asks for 1e-7"
+    },
+)
+@pytest.mark.slow
+def test_scikit_learn_contract_in_single_precision(estimator, check):
+    if check.func.__name__ == "check_methods_subset_invariance":
+        pytest.skip("single precision: equal to 1e-6, the check asks for 1e-7")
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def fitted(bumps):
+    return quick(n_epochs=8).fit(*bumps)
+
+
+# -- predictions and evidence
+
+
+def test_it_learns_and_finds_the_bump(bumps, fitted):
+    X, y = bumps
+    assert fitted.score(X, y) == 1.0
+    scores = fitted.explain(X).scores[:, 0]  # for the class "bump"
+    difference = scores[20:].mean(axis=0) - scores[:20].mean(axis=0)
+    assert 8 <= np.abs(difference).argmax() < 24, "what sets the classes apart is the bump at 12 to 19"
+
+
+def test_explain_and_predict_say_the_same(bumps, fitted):
+    X, _ = bumps
+    explanation = fitted.explain(X)
+    assert np.array_equal(explanation.predicted, fitted.predict(X))
+    assert explanation.probabilities == pytest.approx(fitted.predict_proba(X), abs=1e-12)
+    assert np.array_equal(explanation.series, X)
+    assert explanation.classes.tolist() == ["bump", "flat"]
+
+
+def test_explaining_takes_one_forward_pass(bumps, fitted, monkeypatch):
+    calls = []
+    network = fitted.networks_[0]
+    original = type(network).forward
+    monkeypatch.setattr(type(network), "forward", lambda *args, **kw: (calls.append(1), original(*args, **kw))[1])
+    fitted.explain(bumps[0])
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("pooling", sorted(POOLINGS))
+def test_contributions_add_up_for_every_pooling_and_its_ensemble(bumps, pooling):
+    X, y = bumps
+    explanation = quick(pooling=pooling, n_estimators=2).fit(X, y).explain(X, members=True)
+    for part in (explanation, *explanation.members):
+        if pooling == "attention":
+            assert part.contributions is None
+            assert part.bias is None
+        else:
+            assert part.contributions.mean(axis=2) + part.bias == pytest.approx(part.logits, abs=1e-5)
+    assert np.mean([member.logits for member in explanation.members], axis=0) == pytest.approx(
+        explanation.logits, abs=1e-6
+    )
+    assert explanation.spread.shape == explanation.scores.shape
+    assert explanation.spread.max() > 0
+
+
+@pytest.mark.parametrize("backbone", sorted(BACKBONES))
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_unequal_series_are_explained_alone_as_in_a_batch(backbone, data):
+    lengths = data.draw(st.lists(st.integers(2, 60), min_size=4, max_size=6))
+    n_channels = data.draw(st.integers(1, 3))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    X = [rng.normal(size=(n_channels, length)) for length in lengths]
+    X[0][0, 0] = np.nan
+    clf = quick(backbone, n_epochs=1).fit(X, np.arange(len(X)) % 2)
+    together = clf.explain(X)
+    assert together.lengths.tolist() == lengths
+    assert together.completeness_error().max() < 1e-5
+    for case, series in enumerate(X):
+        alone = clf.explain([series])
+        width = lengths[case]
+        assert alone.logits[0] == pytest.approx(together.logits[case], abs=1e-5)
+        assert alone.scores[0] == pytest.approx(together.scores[case, :, :width], abs=1e-5)
+        assert not together.scores[case, :, width:].any()
+
+
+def test_members_differ_and_ensembles_average_logits(bumps):
+    X, y = bumps
+    clf = quick(n_estimators=3).fit(X, y)
+    one, two, three = all_weights(clf)
+    assert not torch.equal(one, two)
+    assert not torch.equal(two, three)
+
+
+# -- reproducibility
+
+
+def test_the_same_seed_gives_the_same_weights_whatever_n_jobs(bumps):
+    X, y = bumps
+    alone = quick(n_estimators=2, n_jobs=1).fit(X, y)
+    beside = quick(n_estimators=2, n_jobs=2).fit(X, y)
+    assert all(torch.equal(a, b) for a, b in zip(all_weights(alone), all_weights(beside), strict=True))
+    assert alone.history_.column("selection_loss") == beside.history_.column("selection_loss")
+
+
+def test_a_bigger_ensemble_begins_with_the_smaller_one(bumps):
+    X, y = bumps
+    assert torch.equal(all_weights(quick().fit(X, y))[0], all_weights(quick(n_estimators=1, n_jobs=2).fit(X, y))[0])
+
+
+def test_fitting_does_not_touch_the_users_module(bumps):
+    mine = torch.nn.Conv1d(1, 6, 5, padding=2)
+    before = {name: value.clone() for name, value in mine.state_dict().items()}
+    clf = quick(backbone=mine).fit(*bumps)
+    assert all(torch.equal(before[name], value) for name, value in mine.state_dict().items())
+    assert clf.networks_[0].backbone is not mine
+
+
+# -- scikit-learn's tools
+
+
+def test_grid_search_in_processes(bumps):
+    X, y = bumps
+    search = GridSearchCV(quick(), {"pooling": ["gap", "conjunctive"]}, cv=2, n_jobs=2).fit(X, y)
+    assert search.best_score_ > 0.5
+
+
+def test_pipelines_calibration_cross_validation_clone_and_pickle(bumps):
+    X, y = bumps
+    pipeline = make_pipeline(FunctionTransformer(np.abs), quick()).fit(X[:, 0], y)
+    assert pipeline.predict_proba(X[:, 0]).shape == (40, 2)
+    assert cross_val_predict(quick(), X, y, cv=2).shape == (40,)
+    calibrated = CalibratedClassifierCV(quick(), cv=2).fit(X, y)
+    assert calibrated.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
+    copy = clone(quick(n_epochs=7))
+    assert copy.n_epochs == 7
+    trained = quick().fit(X, y)
+    assert np.array_equal(pickle.loads(pickle.dumps(trained)).predict_proba(X), trained.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["no", "yes"], [3, 17], [-1, 1], [False, True], [2.0, 5.0]],
+    ids=str,
+)
+def test_labels_of_any_type_come_back(bumps, labels):
+    X, y = bumps
+    y = np.asarray(labels)[(y == "bump").astype(int)]
+    predicted = quick(n_epochs=8).fit(X, y).predict(X)
+    assert (predicted == y).all()
+    assert predicted.dtype == y.dtype
+
+
+def test_every_container_gives_the_same_predictions(bumps, fitted):
+    X, _ = bumps
+    expected = fitted.predict_proba(X)
+    for same in (
+        X[:, 0],
+        list(X),
+        [series[0] for series in X],
+        torch.from_numpy(X),
+        pd.DataFrame(X[:, 0]).to_numpy(),
+    ):
+        assert fitted.predict_proba(same) == pytest.approx(expected, abs=1e-6)
+
+
+def test_real_data_of_other_libraries_forms(aeon_data):
+    train = millet.load_file(aeon_data / "JapaneseVowels" / "JapaneseVowels_TRAIN.ts")
+    clf = quick("lite", n_epochs=2, batch_size=32).fit(train.X, train.y)
+    assert clf.n_channels_in_ == 12
+    assert clf.explain(train.X[:5]).completeness_error().max() < 1e-5
+
+
+# -- parameters
+
+
+def test_warm_start_goes_on_and_adds_members(bumps):
+    X, y = bumps
+    clf = quick(warm_start=True, n_epochs=4).fit(X, y)
+    cold = clf.history_[0].selection_loss
+    clf.set_params(n_estimators=2).fit(X, y)
+    assert len(clf.networks_) == 2
+    first, second = clf.history_[0], clf.history_[4]
+    assert (first.member, second.member) == (0, 1)
+    assert first.selection_loss < cold / 2, "the first member went on from where it was"
+    assert second.selection_loss > first.selection_loss, "the second began anew"
+    with pytest.raises(SeriesError, match="warm_start"):
+        clf.fit(np.repeat(X, 2, axis=1), y)
+
+
+def test_class_weight_moves_predictions_to_the_heavy_class():
+    rng = np.random.default_rng(1)
+    noise, y = rng.normal(size=(60, 1, 20)), np.repeat([0, 1], [50, 10])
+    plain = quick(n_epochs=2).fit(noise, y).predict_proba(noise)[:, 1].mean()
+    heavy = quick(n_epochs=2, class_weight={0: 1, 1: 50}).fit(noise, y).predict_proba(noise)[:, 1].mean()
+    assert heavy > plain
+    quick(n_epochs=1, class_weight="balanced").fit(noise, y)
+    with pytest.raises(ParameterError, match="class_weight"):
+        quick(class_weight="balancd").fit(noise, y)
+
+
+def test_early_stopping_keeps_cases_aside(bumps):
+    X, y = bumps
+    clf = quick(n_epochs=40, early_stopping=True, validation_fraction=0.25, n_iter_no_change=2).fit(X, y)
+    assert len(clf.history_) <= 40
+    with pytest.raises(ParameterError, match="early_stopping can't set"):
+        quick(early_stopping=True).fit(X[[0, 1, 2, 20]], y[[0, 1, 2, 20]])
+
+
+def test_a_recipe_object_with_changes(bumps):
+    clf = quick(recipe=Recipe(n_epochs=50, schedule="one-cycle"), n_epochs=4).fit(*bumps)
+    assert len(clf.history_) == 4
+    assert clf.history_[-1].learning_rate < 0.001
+
+
+def test_checkpoints_of_another_run_are_not_mixed_up(bumps, tmp_path):
+    X, y = bumps
+    quick(checkpoint_dir=tmp_path).fit(X, y)
+    again = quick(checkpoint_dir=tmp_path).fit(X, y)
+    assert again.score(X, y) >= 0
+    for different in (quick(checkpoint_dir=tmp_path, n_epochs=4), quick(checkpoint_dir=tmp_path, random_state=5)):
+        with pytest.raises(StorageError, match="another run"):
+            different.fit(X, y)
+    with pytest.raises(StorageError, match="different: data"):
+        quick(checkpoint_dir=tmp_path).fit(X + 1, y)
+
+
+def test_an_unseeded_run_resumes_with_its_own_seeds(bumps, tmp_path):
+    X, y = bumps
+    first = quick(random_state=None, checkpoint_dir=tmp_path).fit(X, y)
+    second = quick(random_state=None, checkpoint_dir=tmp_path).fit(X, y)
+    assert torch.equal(all_weights(first)[0], all_weights(second)[0])
+
+
+def test_a_memory_map_is_never_loaded_whole(tmp_path):
+    import tracemalloc
+
+    path = tmp_path / "large.npy"
+    large = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(20_000, 1, 500))
+    large[:64] = np.random.default_rng(0).normal(size=(64, 1, 500))
+    large[:, 0, ::7] += 1
+    y = np.arange(20_000) % 2
+
+    X = np.load(path, mmap_mode="r")
+    tracemalloc.start()
+    clf = quick("lite", max_time=0.5, n_epochs=1, batch_size=16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf.fit(X[:2_000], y[:2_000])
+    small = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    clf._bags(X)
+    large_peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert small < 60e6
+    assert large_peak < 80e6, "40 MB of values were judged without being held"
+
+
+# -- bad input
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_epochs": -1}, "n_epochs must be an integer of at least 1"),
+        ({"n_epochs": 0}, "n_epochs"),
+        ({"n_estimators": 0}, "n_estimators"),
+        ({"batch_size": -4}, "batch_size"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"max_time": 0}, "max_time"),
+        ({"validation_fraction": 1.5}, "validation_fraction"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"callbacks": [42]}, "callbacks"),
+        ({"normalise": "yes"}, "normalise"),
+    ],
+)
+def test_bad_parameters_are_refused_before_training(bumps, parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        quick(**parameters).fit(*bumps)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "suggestion"),
+    [
+        ({"backbone": "inceptontime"}, "inceptiontime"),
+        ({"pooling": "conjuctive"}, "conjunctive"),
+        ({"padding": "replicat"}, "replicate"),
+        ({"recipe": "papr"}, "paper"),
+        ({"device": "cppu"}, "cpu"),
+    ],
+)
+def test_unknown_names_are_refused_with_a_suggestion(bumps, parameters, suggestion):
+    with pytest.raises(UnknownNameError, match=f"Did you mean '{suggestion}'"):
+        quick(**parameters).fit(*bumps)
+
+
+def _with(X, position, value):
+    X = X.copy()
+    X[position] = value
+    return X
+
+
+BAD_DATA = {
+    "one class": (lambda X, y: (X, np.zeros(40)), LabelError, "only one class"),
+    "empty": (lambda X, y: (X[:0], y[:0]), SeriesError, "0 sample"),
+    "infinity": (lambda X, y: (_with(X, (3, 0, 4), np.inf), y), SeriesError, "infinity .case 3."),
+    "all NaN": (lambda X, y: (_with(X, 5, np.nan), y), SeriesError, "Case 5 has no observed value"),
+    "label NaN": (lambda X, y: (X, np.where(np.arange(40) == 2, np.nan, 1.0)), LabelError, "missing label"),
+    "too few labels": (lambda X, y: (X, y[:-1]), LabelError, "40 series, but 39 labels"),
+    "objects": (lambda X, y: ([{"a": 1}] * 40, y), SeriesError, "Case 0"),
+    "strings": (lambda X, y: (["abc"] * 40, y), SeriesError, "Case 0"),
+    "one timepoint": (lambda X, y: (X[:, :, :1], y), SeriesError, "at least 2"),
+    "continuous": (lambda X, y: (X, np.linspace(0.1, 0.9, 40)), LabelError, "continuous"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_DATA)
+def test_bad_data_is_refused_before_training(bumps, kind, monkeypatch):
+    monkeypatch.setattr("millet.classifier.fit_members", lambda *_: pytest.fail("training began"))
+    spoil, error, message = BAD_DATA[kind]
+    with pytest.raises(error, match=message):
+        quick().fit(*spoil(*bumps))
+
+
+def test_odd_but_usable_data_is_used(bumps):
+    X, y = bumps
+    quick().fit(_with(X, 3, 7.0), y)  # a constant series
+    quick().fit(X[[0, 1, 2, 3, 25]], y[[0, 1, 2, 3, 25]])  # a class with one case
+    quick().fit(X[[0, 25]], y[[0, 25]])  # as many cases as classes
+    quick().fit(X[:, :, :2], y)  # two timepoints
+    quick().fit(_with(X, (slice(None), 0, slice(30, None)), np.nan), y)
+
+
+def test_other_lengths_are_fine_at_predict_time_other_channels_are_not(bumps, fitted):
+    X, _ = bumps
+    assert fitted.predict(X[:, :, :33]).shape == (40,)
+    assert fitted.predict([X[0, 0, :20], X[1, 0, :41]]).shape == (2,)
+    with pytest.raises(SeriesError, match="X has 2 channels"):
+        fitted.predict(np.repeat(X, 2, axis=1))
+
+
+def test_the_interpretation_is_named_after_the_users_pooling(bumps):
+    clf = quick(pooling=ConjunctivePooling, n_epochs=1).fit(*bumps)
+    assert clf.explain(bumps[0][:2]).method == "ConjunctivePooling"
+
+
+def test_a_millet_error_is_also_a_value_error():
+    assert issubclass(SeriesError, MilletError)
+    assert issubclass(SeriesError, ValueError)

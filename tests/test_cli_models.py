@@ -1,0 +1,157 @@
+"""``millet fit``, ``predict``, ``explain`` and ``demo``, as typed into a shell."""
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import millet
+from millet.cli import cli
+from millet.errors import MilletError
+
+
+def run(*args, expect=0):
+    result = CliRunner().invoke(cli, [str(arg) for arg in args], catch_exceptions=True)
+    if isinstance(result.exception, MilletError):
+        return result.exception
+    assert result.exit_code == expect, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def model(aeon_data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli") / "gun"
+    result = run(
+        "fit", "GunPoint", "--path", aeon_data, "--backbone", "lite", "--n-epochs", "3", "--out", out, "--quiet"
+    )
+    assert "test accuracy" in result.output
+    assert f"Saved to {out}" in result.output
+    assert not out.with_name("gun.unfinished").exists()
+    return out
+
+
+def test_predict_prints_one_line_a_case(model, aeon_data):
+    result = run("predict", model, "GunPoint", "--path", aeon_data)
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert len(rows) == 150
+    assert set(rows[0]) == {"case", "predicted", "probability", "label", "p_1", "p_2"}
+    assert all(float(row["p_1"]) + float(row["p_2"]) == pytest.approx(1, abs=1e-4) for row in rows)
+    assert "Accuracy" in result.stderr
+
+
+def test_predict_writes_a_file_and_takes_one(model, aeon_data, tmp_path):
+    source = aeon_data / "GunPoint" / "GunPoint_TRAIN.ts"
+    run("predict", model, source, "--out", tmp_path / "out.csv")
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    train = millet.load_file(source)
+    expected = millet.MilletClassifier.load(model).predict(train.X)
+    assert [int(row["predicted"]) for row in rows] == expected.tolist()
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz", "csv"])
+def test_explain_writes_the_numbers(model, aeon_data, tmp_path, suffix):
+    out = tmp_path / f"evidence.{suffix}"
+    result = run("explain", model, "GunPoint", "--path", aeon_data, "--case", "2", "--case", "5", "--out", out)
+    assert result.output.strip() == str(out)
+    if suffix == "csv":
+        assert len(out.read_text().splitlines()) == 1 + 2 * 150
+        return
+    explanation = millet.Explanation.load(out)
+    test = millet.load_dataset("GunPoint", aeon_data)[1]
+    assert explanation.n_cases == 2
+    assert np.allclose(explanation.series, test.X[[2, 5]])
+
+
+def test_explain_draws_one_picture_a_case(model, aeon_data, tmp_path):
+    result = run(
+        "explain", model, "GunPoint", "--path", aeon_data, "--case", "0", "--case", "3",
+        "--out", tmp_path / "why.png", "--palette", "colorblind", "--target", "2",
+    )  # fmt: skip
+    files = [tmp_path / "why-0.png", tmp_path / "why-3.png"]
+    assert result.output.split() == [str(file) for file in files]
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "GunPont", "--out", "m"], "Did you mean 'GunPoint'"),
+        (["fit", "GunPoint", "--out", "m", "--backbone", "lte"], "Did you mean 'lite'"),
+        (["fit", "GunPoint", "--out", "m", "--n-epochs", "-1"], "n_epochs"),
+        (["predict", "no-model", "GunPoint"], "not a MILLET model"),
+        (["explain", "{model}", "GunPoint", "--out", "x.doc"], "--out must end in one of"),
+        (["explain", "{model}", "GunPoint", "--out", "x.png", "--case", "999"], "cases 0 to 149"),
+        (["explain", "{model}", "GunPoint", "--out", "x.png", "--case", "0", "--target", "7"], "7"),
+        (["predict", "{model}", "BasicMotions"], "X has 6 channels"),
+    ],
+)
+def test_mistakes_are_explained(arguments, message, model, aeon_data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    error = run(*[str(model) if word == "{model}" else word for word in arguments], "--path", aeon_data)
+    assert message in str(error)
+
+
+def test_fit_refuses_a_folder_of_something_else_before_training(aeon_data, tmp_path):
+    (tmp_path / "thesis.tex").write_text("important")
+    error = run("fit", "GunPoint", "--path", aeon_data, "--out", tmp_path)
+    assert "left alone" in str(error)
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(aeon_data, tmp_path):
+    command = [
+        sys.executable, "-m", "millet.cli", "fit", "GunPoint", "--path", str(aeon_data), "--backbone", "fcn",
+        "--n-epochs", "40", "--out", str(tmp_path / "model"),
+    ]  # fmt: skip
+    # A terminal for standard error, so that the progress bar shows.
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": "120"})
+    os.close(terminal)
+    seen = b""
+    deadline = time.monotonic() + 120
+    while b"2/40" not in seen and time.monotonic() < deadline:
+        seen += os.read(master, 4096)
+    process.send_signal(signal.SIGINT)
+    try:
+        while chunk := os.read(master, 4096):
+            seen += chunk
+    except OSError:
+        pass  # the terminal is closed
+    os.close(master)
+    process.communicate()
+    assert process.returncode == 130
+    shown = seen.decode()
+    assert "epoch" in shown
+    assert "loss=" in shown
+    assert "<" in shown, "the bar has an ETA"
+    assert "Run the same command to go on" in " ".join(shown.split())
+    assert "Traceback" not in shown
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Saved to" in finished.stdout
+    assert finished.stderr == "", "silent where nobody watches"
+    description = json.loads((tmp_path / "model" / "model.json").read_text())
+    assert description["training"]["n_epochs"] == [40]
+
+
+@pytest.mark.slow
+def test_the_demo_trains_shows_and_saves(tmp_path, monkeypatch):
+    from millet.training import Recipe
+
+    monkeypatch.setattr(
+        "millet.demo.RECIPE", Recipe(n_epochs=1, batch_size=64, learning_rate=0.01, schedule="one-cycle")
+    )
+    result = run("demo", "--out", tmp_path / "demo")
+    assert "accuracy" in result.output
+    pictures = [line.strip() for line in result.output.splitlines() if line.strip().endswith(".png")]
+    assert len(pictures) == 10
+    assert all(Path(picture).exists() for picture in pictures)
+    assert millet.MilletClassifier.load(tmp_path / "demo" / "model").classes_.tolist() == list(range(10))

@@ -1,0 +1,377 @@
+"""Training: the paper's protocol against a plain loop; resuming, processes, schedules, what users see."""
+
+import csv
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from millet.bags import as_bags
+from millet.errors import MilletError, ParameterError, StorageError, TrainingError, UnknownNameError
+from millet.nn import MilletNetwork
+from millet.training import (
+    RECIPES,
+    EpochRecord,
+    History,
+    Labelled,
+    Options,
+    Recipe,
+    TensorBoardCallback,
+    as_recipe,
+    inference_batches,
+    make_fabric,
+    train,
+)
+from naive_training import train_plainly
+
+
+def labelled(X, y):
+    return Labelled(as_bags(X), np.unique(y, return_inverse=True)[1].astype(np.int64))
+
+
+def network(seed=0, **settings):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return MilletNetwork(1, 2, "fcn", **settings)
+
+
+def weights_of(module):
+    return {name: value.clone() for name, value in module.state_dict().items()}
+
+
+def same_weights(left, right, **tolerance):
+    if not tolerance:
+        return all(torch.equal(left[name], right[name]) for name in left)
+    return all(torch.allclose(left[name], right[name], **tolerance) for name in left)
+
+
+@pytest.fixture(scope="module")
+def cases(bumps):
+    return labelled(*bumps)
+
+
+@pytest.fixture(scope="module")
+def unequal_cases(bumps):
+    X, y = bumps
+    return labelled([series[:, : 25 + position % 20] for position, series in enumerate(X)], y)
+
+
+def test_the_paper_recipe_is_the_papers():
+    recipe = RECIPES["paper"]
+    assert (recipe.n_epochs, recipe.learning_rate, recipe.optimizer, recipe.schedule) == (
+        1500,
+        0.001,
+        "adam",
+        "constant",
+    )
+    assert [recipe.batch_size_for(n) for n in (500, 100, 28, 20, 5, 2)] == [16, 10, 2, 2, 2, 2]
+
+
+def test_one_cycle_rises_then_falls_to_nothing():
+    recipe = Recipe(schedule="one-cycle", learning_rate=1.0)
+    rates = [recipe.rate_at(progress) for progress in np.linspace(0, 1, 101)]
+    assert rates[0] == pytest.approx(1 / 25)
+    assert max(rates) == rates[30] == pytest.approx(1.0)
+    assert rates[:31] == sorted(rates[:31])
+    assert rates[30:] == sorted(rates[30:], reverse=True)
+    assert rates[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        ({"n_epochs": 0}, ParameterError),
+        ({"n_epochs": -3}, ParameterError),
+        ({"n_epochs": 2.5}, ParameterError),
+        ({"n_epochs": True}, ParameterError),
+        ({"batch_size": 0}, ParameterError),
+        ({"learning_rate": 0}, ParameterError),
+        ({"learning_rate": float("nan")}, ParameterError),
+        ({"learning_rate": "fast"}, ParameterError),
+        ({"weight_decay": -1}, ParameterError),
+        ({"optimizer": "adamm"}, UnknownNameError),
+        ({"schedule": "one-cycl"}, UnknownNameError),
+    ],
+)
+def test_a_recipe_refuses_nonsense(bad, error):
+    with pytest.raises(error):
+        Recipe(**bad)
+
+
+def test_a_recipe_comes_by_name_with_changes():
+    assert as_recipe("paper", n_epochs=3, learning_rate=None) == Recipe(n_epochs=3)
+    with pytest.raises(UnknownNameError, match="Did you mean 'paper'"):
+        as_recipe("papr")
+    with pytest.raises(ParameterError, match=r"millet\.Recipe"):
+        as_recipe(42)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
+def test_training_does_what_a_plain_loop_does(cases, weights):
+    ours, plain = network(dropout=0.0), network(dropout=0.0)
+    recipe = Recipe(n_epochs=4, batch_size=9)  # 40 cases: the last batch has 4
+    history = train(ours, cases, recipe, Options(seed=7, class_weights=weights))
+    losses = train_plainly(plain, cases.bags.batch(np.arange(40)).values, cases.codes, 4, 9, seed=7, weights=weights)
+    assert history.column("selection_loss") == pytest.approx(losses, rel=1e-5)
+    assert same_weights(weights_of(ours), weights_of(plain), atol=1e-5)
+
+
+def test_the_best_epoch_is_kept_not_the_last(cases):
+    trained = network()
+    # A rate this high makes the loss jump about, so that the best epoch is not the last.
+    history = train(trained, cases, Recipe(n_epochs=12, batch_size=8, learning_rate=0.3))
+    losses = history.column("selection_loss")
+    assert int(np.argmin(losses)) < len(losses) - 1
+    assert [record.best for record in history] == [loss < min([np.inf, *losses[:i]]) for i, loss in enumerate(losses)]
+    with torch.no_grad():
+        logits = trained(torch.from_numpy(cases.bags.batch(np.arange(40)).values)).logits
+    assert torch.nn.functional.cross_entropy(logits, torch.from_numpy(cases.codes)).item() == pytest.approx(
+        min(losses)
+    )
+
+
+def test_a_loss_of_zero_ends_training():
+    X = np.stack([np.sin(np.arange(30)) * 10, np.cos(np.arange(30) / 3) * 10] * 4)[:, None]
+    history = train(network(), labelled(X, [0, 1] * 4), Recipe(n_epochs=400, learning_rate=0.05))
+    assert history[-1].selection_loss == 0
+    assert len(history) < 400
+
+
+def test_training_leaves_the_global_generator_alone(cases):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    train(network(), cases, Recipe(n_epochs=1))
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(cases):
+    results = []
+    for seed in (1, 1, 2):
+        trained = network()
+        train(trained, cases, Recipe(n_epochs=2), Options(seed=seed))
+        results.append(weights_of(trained))
+    assert same_weights(results[0], results[1])
+    assert not same_weights(results[0], results[2])
+
+
+def test_early_stopping_stops_when_validation_no_longer_improves(cases):
+    kept, aside = np.arange(0, 40, 2), np.arange(1, 40, 2)
+    training = Labelled(cases.bags, cases.codes, kept)
+    rng = np.random.default_rng(0)
+    noise = Labelled(cases.bags, rng.permutation(cases.codes), aside)  # labels nobody can learn
+    history = train(network(), training, Recipe(n_epochs=60), Options(validation=noise, patience=3))
+    losses = history.column("selection_loss")
+    assert len(losses) < 60
+    assert int(np.argmin(losses)) <= len(losses) - 1 - 3 + 1
+
+
+def test_max_time_ends_training_and_stretches_the_schedule(cases):
+    recipe = Recipe(n_epochs=100_000, schedule="one-cycle", learning_rate=0.01)
+    started = time.monotonic()
+    history = train(network(), cases, recipe, Options(max_time=1.5))
+    assert time.monotonic() - started < 30
+    assert len(history) < 100_000
+    rates = history.column("learning_rate")
+    assert max(rates) > 0.005, "the schedule must reach its peak"
+    assert rates[-1] < 0.005, "and come down again, although not even a hundredth of the epochs were run"
+
+
+def test_a_callback_sees_every_epoch_and_may_stop(cases):
+    seen = []
+
+    def stop_at_two(record):
+        seen.append(record)
+        return record.epoch == 2
+
+    history = train(network(), cases, Recipe(n_epochs=50), Options(callbacks=[stop_at_two], member=3))
+    assert list(history) == seen
+    assert [record.epoch for record in seen] == [0, 1, 2]
+    assert {record.member for record in seen} == {3}
+
+
+def test_tensorboard_gets_the_losses(cases, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    history = train(network(), cases, Recipe(n_epochs=3), Options(callbacks=[TensorBoardCallback(tmp_path)]))
+    events = EventAccumulator(str(tmp_path / "member-0")).Reload()
+    assert [event.value for event in events.Scalars("selection_loss")] == pytest.approx(
+        history.column("selection_loss")
+    )
+
+
+def test_a_loss_that_is_not_finite_keeps_the_last_good_weights(cases):
+    trained = network()
+
+    def spoil(record):
+        if record.epoch == 1:
+            with torch.no_grad():
+                trained.pooling.classify.weight.fill_(float("nan"))
+
+    with pytest.warns(RuntimeWarning, match="not finite in epoch 3"):
+        history = train(trained, cases, Recipe(n_epochs=9), Options(callbacks=[spoil]))
+    assert len(history) == 3
+    assert all(torch.isfinite(value).all() for value in trained.state_dict().values())
+
+
+def test_a_loss_that_was_never_finite_is_an_error(cases):
+    broken = network()
+    with torch.no_grad():
+        broken.pooling.classify.weight.fill_(float("inf"))
+    with pytest.raises(TrainingError, match="Lower learning_rate"):
+        train(broken, cases, Recipe(n_epochs=3))
+
+
+def test_inference_batches_hold_every_case_once_and_bound_the_memory():
+    lengths = np.random.default_rng(0).integers(1, 40_000, size=200)
+    batches = list(inference_batches(lengths))
+    assert sorted(np.concatenate(batches)) == list(range(200))
+    assert all(lengths[batch].max() * len(batch) <= 65_536 for batch in batches)
+
+
+def test_history_is_a_table(tmp_path):
+    history = History(
+        [EpochRecord(0, 0, 1.5, 1.25, 0.001, 2.0, True), EpochRecord(0, 1, 1.0, 1.3, 0.001, 4.0, False)]
+    )
+    history.save(tmp_path / "history.csv")
+    history.save(tmp_path / "history.jsonl")
+    rows = list(csv.DictReader((tmp_path / "history.csv").read_text().splitlines()))
+    lines = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
+    assert [float(row["selection_loss"]) for row in rows] == [1.25, 1.3]
+    assert [EpochRecord(**line) for line in lines] == list(history)
+    assert history[:1] == History([history[0]])
+
+
+# -- checkpoints
+
+
+def stop_after(n_epochs):
+    def stop(record):
+        return record.epoch + 1 == n_epochs
+
+    return stop
+
+
+@pytest.mark.parametrize("schedule", ["constant", "one-cycle"])
+def test_a_stopped_run_resumes_to_the_same_weights(cases, tmp_path, schedule):
+    recipe = Recipe(n_epochs=5, schedule=schedule)
+    whole = network()
+    expected = train(whole, cases, recipe, Options(seed=3))
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(record):
+        if record.epoch in (1, 3):
+            raise Interrupted
+
+    checkpoint = tmp_path / "member.safetensors"
+    resumed = None
+    for _ in range(5):
+        resumed = network()
+        options = Options(seed=3, checkpoint=checkpoint, checkpoint_seconds=0, callbacks=[interrupt])
+        try:
+            history = train(resumed, cases, recipe, options)
+        except Interrupted:
+            # What was written before the interruption is one epoch back; go on without being stopped again.
+            interrupt = stop_after(10_000)
+            continue
+        break
+    assert same_weights(weights_of(whole), weights_of(resumed))
+    assert history.column("selection_loss") == expected.column("selection_loss")
+
+
+def test_a_damaged_or_foreign_checkpoint_is_refused(cases, tmp_path):
+    checkpoint = tmp_path / "member.safetensors"
+    options = Options(checkpoint=checkpoint, checkpoint_seconds=0)
+    train(network(), cases, Recipe(n_epochs=1), options)
+    content = checkpoint.read_bytes()
+    checkpoint.write_bytes(content[: len(content) // 2])
+    with pytest.raises(StorageError, match="not a readable checkpoint"):
+        train(network(), cases, Recipe(n_epochs=1), options)
+    save_file({"x": torch.zeros(1)}, checkpoint)
+    with pytest.raises(StorageError, match="not a checkpoint of this version"):
+        train(network(), cases, Recipe(n_epochs=1), options)
+
+
+def fit_in_child(folder, X, y):
+    from millet.classifier import MilletClassifier
+
+    torch.set_num_threads(1)
+    classifier = MilletClassifier(
+        "fcn",
+        n_estimators=2,
+        n_epochs=30,
+        random_state=0,
+        n_jobs=1,
+        checkpoint_dir=folder / "run",
+        checkpoint_seconds=0,
+    )
+    classifier.fit(X, y).save(folder / "model")
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_random_moments_ends_with_the_same_weights(bumps, tmp_path):
+    from millet.classifier import MilletClassifier
+
+    X, y = bumps
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["millet.classifier", "lightning_fabric"])
+    (tmp_path / "calm").mkdir()
+    (tmp_path / "stormy").mkdir()
+    calm = context.Process(target=fit_in_child, args=(tmp_path / "calm", X, y))
+    calm.start()
+    calm.join()
+    assert calm.exitcode == 0
+    rng = random.Random(1)
+    kills = 0
+    while kills < 60:
+        stormy = context.Process(target=fit_in_child, args=(tmp_path / "stormy", X, y))
+        stormy.start()
+        stormy.join(timeout=rng.uniform(0.05, 1.2) if kills < 12 else None)
+        if stormy.exitcode is not None:
+            assert stormy.exitcode == 0
+            break
+        os.kill(stormy.pid, signal.SIGKILL)
+        stormy.join()
+        kills += 1
+    assert kills >= 3
+    one, other = (MilletClassifier.load(tmp_path / name / "model") for name in ("calm", "stormy"))
+    assert all(
+        same_weights(a.state_dict(), b.state_dict()) for a, b in zip(one.networks_, other.networks_, strict=True)
+    )
+    assert one.history_.column("selection_loss") == other.history_.column("selection_loss")
+
+
+# -- processes
+
+
+def train_in_processes(fabric, cases, network, path):
+    torch.set_num_threads(1)
+    history = train(network, cases, Recipe(n_epochs=3, batch_size=7), Options(seed=1), fabric)
+    if fabric.is_global_zero:
+        save_file(weights_of(network), path)
+    return history.column("selection_loss")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["cases", "unequal_cases"])
+def test_two_processes_train_the_model_that_one_trains(kind, request, tmp_path):
+    cases = request.getfixturevalue(kind)
+    single = network()
+    history = train(single, cases, Recipe(n_epochs=3, batch_size=7), Options(seed=1))
+    fabric = make_fabric("cpu", "32-true", processes=2)
+    losses = fabric.launch(train_in_processes, cases, network(), tmp_path / "weights.safetensors")
+    assert losses == pytest.approx(history.column("selection_loss"), rel=1e-3)
+    assert same_weights(weights_of(single), load_file(tmp_path / "weights.safetensors"), atol=2e-3)
+
+
+def test_errors_are_one_family():
+    assert issubclass(TrainingError, MilletError)
