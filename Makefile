@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	$(BIN)/millet demo
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # Everything but the tests: seconds, not minutes.
 check: $(VENV)/.installed-dev

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from millet.bags import Bags, as_bags, encode_labels
-from millet.errors import SeriesError
+from millet.bags import Bags, as_bags, encode_labels, remove_timepoints
+from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
 from millet.fitting import choose_hardware, fit_members
 from millet.models import describe_classifier, restore_classifier
@@ -207,14 +207,32 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of every case: (n_cases,)."""
-        winners = self._logits(X).argmax(axis=1)
+        winners = self.logits(X).argmax(axis=1)
         return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class, in the order of `classes_`: (n_cases, n_classes)."""
-        logits = self._logits(X)
+        logits = self.logits(X)
         exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
+    def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return what the networks say before the softmax, in the order of `classes_`: (n_cases, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        removed : array-like of bool, shape (n_cases, n_timepoints), optional
+            True where a timepoint is to be deleted. That happens after the normalisation: the series gets shorter,
+            and what is left keeps its values and its positions. At least one timepoint of each case must stay.
+        """
+        bags = self._bags(X)
+        gone = None if removed is None else _check_removed(removed, bags)
+        logits = np.empty((len(bags), len(self.classes_)))
+        for chosen, outputs in self._outputs(bags, gone):
+            logits[chosen] = average_outputs(outputs).logits
+        return logits
 
     def explain(self, X: Any, *, members: bool = False) -> Explanation:
         """Return predictions and the evidence for them, from one forward pass.
@@ -279,6 +297,8 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         tags.input_tags.allow_nan = True
+        # scikit-learn's blobs differ in their level alone, which normalising each series takes away.
+        tags.classifier_tags.poor_score = bool(self.normalise)
         return tags
 
     def _bags(self, X: Any) -> Bags:
@@ -301,23 +321,22 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "To classify series of another length, pass X[:, None, :] or a list of series."
             )
 
-    def _outputs(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], list[BagOutput]]]:
+    def _outputs(
+        self, bags: Bags, removed: NDArray[np.bool_] | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], list[BagOutput]]]:
         """Run every member on every case, a batch at a time."""
         device, _ = choose_hardware(self.device, "32-true")
         networks = [network.to(device).eval() for network in self.networks_]
+        lengths_left = bags.lengths if removed is None else bags.lengths - removed.sum(axis=1)
         with torch.inference_mode():
-            for chosen in inference_batches(bags.lengths):
-                batch = bags.batch(chosen)
+            for chosen in inference_batches(lengths_left):
+                batch, positions = bags.batch(chosen), None
+                if removed is not None:
+                    batch, moved = remove_timepoints(batch, removed[chosen, : batch.values.shape[2]])
+                    positions = torch.from_numpy(moved).to(device)
                 x = torch.from_numpy(batch.values).to(device, _dtype_of(networks[0]))
                 lengths = torch.from_numpy(batch.lengths).to(device)
-                yield chosen, [_on_cpu(network(x, lengths)) for network in networks]
-
-    def _logits(self, X: Any) -> NDArray[np.float64]:
-        bags = self._bags(X)
-        logits = np.empty((len(bags), len(self.classes_)))
-        for chosen, outputs in self._outputs(bags):
-            logits[chosen] = average_outputs(outputs).logits
-        return logits
+                yield chosen, [_on_cpu(network(x, lengths, positions)) for network in networks]
 
     def _reusable_members(self, bags: Bags, classes: Labels) -> list[MilletNetwork]:
         if not (self.warm_start and hasattr(self, "networks_")):
@@ -336,6 +355,25 @@ def _n_columns(X: Any) -> int | None:
         return len(X[0]) if np.isscalar(X[0][0]) else None
     shape: tuple[int, ...] = getattr(X, "shape", ())
     return int(shape[1]) if len(shape) == 2 else None
+
+
+def _check_removed(removed: ArrayLike, bags: Bags) -> NDArray[np.bool_]:
+    """Return (n_cases, n_timepoints) bool that is False beyond the end of each case."""
+    array = np.asarray(removed)
+    wanted = (len(bags), bags.n_timepoints)
+    if array.dtype != bool or array.ndim != 2 or len(array) != wanted[0] or array.shape[1] < wanted[1]:
+        raise ParameterError(
+            f"removed must be bool of shape (n_cases, n_timepoints) = {wanted}; got {array.dtype} of shape "
+            f"{array.shape}."
+        )
+    inside = np.arange(wanted[1]) < bags.lengths[:, None]
+    gone: NDArray[np.bool_] = array[:, : wanted[1]] & inside
+    emptied = gone.sum(axis=1) == bags.lengths
+    if emptied.any():
+        raise ParameterError(
+            f"removed leaves nothing of case {int(emptied.argmax())}; at least one timepoint must stay."
+        )
+    return gone
 
 
 def _dtype_of(network: MilletNetwork) -> torch.dtype:
