@@ -1,12 +1,15 @@
 """``millet fit``, ``predict``, ``explain`` and ``demo``, as typed into a shell."""
 
 import csv
+import fcntl
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -110,15 +113,16 @@ def test_fit_refuses_a_folder_of_something_else_before_training(aeon_data, tmp_p
 def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(aeon_data, tmp_path):
     command = [
         sys.executable, "-m", "millet.cli", "fit", "GunPoint", "--path", str(aeon_data), "--backbone", "fcn",
-        "--n-epochs", "40", "--out", str(tmp_path / "model"),
+        "--n-epochs", "25", "--out", str(tmp_path / "model"),
     ]  # fmt: skip
     # A terminal for standard error, so that the progress bar shows.
     master, terminal = pty.openpty()
-    process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": "120"})
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE)
     os.close(terminal)
     seen = b""
     deadline = time.monotonic() + 120
-    while b"2/40" not in seen and time.monotonic() < deadline:
+    while b"loss=" not in seen and time.monotonic() < deadline:
         seen += os.read(master, 4096)
     process.send_signal(signal.SIGINT)
     try:
@@ -129,6 +133,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(aeon_data, tmp_path):
     os.close(master)
     process.communicate()
     assert process.returncode == 130
+    assert (tmp_path / "model.unfinished" / "member-0.safetensors").exists()
     shown = seen.decode()
     assert "epoch" in shown
     assert "loss=" in shown
@@ -139,7 +144,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(aeon_data, tmp_path):
     assert "Saved to" in finished.stdout
     assert finished.stderr == "", "silent where nobody watches"
     description = json.loads((tmp_path / "model" / "model.json").read_text())
-    assert description["training"]["n_epochs"] == [40]
+    assert description["training"]["n_epochs"] == [25]
 
 
 @pytest.mark.slow

@@ -241,3 +241,29 @@ def test_gradients_under_autocast_are_those_of_single_precision_to_bf16(kernel_s
     for exact, rounded in zip(*gradients, strict=True):
         assert rounded.dtype == exact.dtype
         assert torch.allclose(rounded, exact, atol=0.05 * exact.abs().max().item())
+
+
+@pytest.mark.parametrize("n_timepoints", [7, 60, 61])
+@pytest.mark.parametrize(
+    ("kernel_size", "dilation", "groups"),
+    [(8, 1, 1), (10, 1, 1), (25, 1, 1), (40, 1, 1), (9, 2, 1), (20, 2, 16), (10, 4, 16)],
+)
+def test_gradients_are_those_of_torch(kernel_size, dilation, groups, n_timepoints):
+    torch.manual_seed(0)
+    ours = SameConv1d(16, 16, kernel_size, "zeros", dilation=dilation, groups=groups).double()
+    reach = (kernel_size - 1) * dilation
+    x = torch.randn(3, 16, n_timepoints, dtype=torch.float64, requires_grad=True)
+    padded = torch.nn.functional.pad(x, (reach // 2, reach - reach // 2))
+    plain = torch.nn.functional.conv1d(padded, ours.weight, ours.bias, dilation=dilation, groups=groups)
+    wanted = torch.autograd.grad(plain.sin().sum(), [x, ours.weight, ours.bias])
+    came = torch.autograd.grad(ours(x).sin().sum(), [x, ours.weight, ours.bias])
+    for one, other in zip(came, wanted, strict=True):
+        assert torch.allclose(one, other, atol=1e-10)
+
+
+def test_a_second_derivative_is_refused_rather_than_wrong():
+    convolution = SameConv1d(8, 8, 9, "replicate")
+    x = torch.randn(1, 8, 20, requires_grad=True)
+    (first,) = torch.autograd.grad(convolution(x).square().sum(), [x], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()

@@ -252,38 +252,32 @@ def test_history_is_a_table(tmp_path):
 # -- checkpoints
 
 
-def stop_after(n_epochs):
-    def stop(record):
-        return record.epoch + 1 == n_epochs
-
-    return stop
-
-
 @pytest.mark.parametrize("schedule", ["constant", "one-cycle"])
-def test_a_stopped_run_resumes_to_the_same_weights(cases, tmp_path, schedule):
+def test_an_interrupted_run_resumes_to_the_same_weights(cases, tmp_path, schedule):
     recipe = Recipe(n_epochs=5, schedule=schedule)
     whole = network()
     expected = train(whole, cases, recipe, Options(seed=3))
+    moments = iter([7, 3, 11])
 
-    class Interrupted(Exception):
+    class Interrupted(BaseException):
         pass
 
-    def interrupt(record):
-        if record.epoch in (1, 3):
-            raise Interrupted
-
-    checkpoint = tmp_path / "member.safetensors"
-    resumed = None
-    for _ in range(5):
+    for _ in range(4):
         resumed = network()
-        options = Options(seed=3, checkpoint=checkpoint, checkpoint_seconds=0, callbacks=[interrupt])
+        until = next(moments, 10_000)
+        steps = iter(range(until))
+
+        def count(*_, steps=steps):
+            if next(steps, None) is None:
+                raise Interrupted  # amidst an epoch, as Ctrl-C would
+
+        resumed.pooling.register_forward_hook(count)
         try:
-            history = train(resumed, cases, recipe, options)
+            history = train(resumed, cases, recipe, Options(seed=3, checkpoint=tmp_path / "m.safetensors"))
         except Interrupted:
-            # What was written before the interruption is one epoch back; go on without being stopped again.
-            interrupt = stop_after(10_000)
             continue
         break
+    assert next(moments, None) is None, "all interruptions came"
     assert same_weights(weights_of(whole), weights_of(resumed))
     assert history.column("selection_loss") == expected.column("selection_loss")
 
@@ -354,7 +348,6 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_weights(bumps, tmp_pa
 
 
 def train_in_processes(fabric, cases, network, path):
-    torch.set_num_threads(1)
     history = train(network, cases, Recipe(n_epochs=3, batch_size=7), Options(seed=1), fabric)
     if fabric.is_global_zero:
         save_file(weights_of(network), path)
@@ -366,11 +359,12 @@ def train_in_processes(fabric, cases, network, path):
 def test_two_processes_train_the_model_that_one_trains(kind, request, tmp_path):
     cases = request.getfixturevalue(kind)
     single = network()
-    history = train(single, cases, Recipe(n_epochs=3, batch_size=7), Options(seed=1))
-    fabric = make_fabric("cpu", "32-true", processes=2)
+    # Double precision, since training amplifies the last digits of the sums that processes take apart.
+    history = train(single, cases, Recipe(n_epochs=3, batch_size=7), Options(seed=1), make_fabric("cpu", "64-true"))
+    fabric = make_fabric("cpu", "64-true", processes=2)
     losses = fabric.launch(train_in_processes, cases, network(), tmp_path / "weights.safetensors")
-    assert losses == pytest.approx(history.column("selection_loss"), rel=1e-3)
-    assert same_weights(weights_of(single), load_file(tmp_path / "weights.safetensors"), atol=2e-3)
+    assert losses == pytest.approx(history.column("selection_loss"), rel=1e-6)
+    assert same_weights(weights_of(single), load_file(tmp_path / "weights.safetensors"), atol=1e-6)
 
 
 def test_errors_are_one_family():

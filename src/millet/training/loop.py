@@ -10,10 +10,12 @@ the rows, so that two processes compute what one would.
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,16 +174,18 @@ class _Trainer:
             None if weights is None else fabric.to_device(torch.tensor(weights, dtype=self.loss_dtype))
         )
         self.state = TrainingState()
+        self.snapshot: tuple[TrainingState, dict[str, Tensor], dict[str, Any]] | None = None
         self.started = time.monotonic()
 
     def run(self) -> History:
         self._resume()
         saved_at = time.monotonic()
         bar = EpochBar(self.recipe.n_epochs, self.state.epoch, self.options, show=self.fabric.is_global_zero)
-        with bar:
+        with bar, self._saving_when_interrupted():
             while not self.state.finished:
                 record = self._run_epoch()
                 bar.update(record, self.state.best_loss)
+                self._take_snapshot()
                 if self.state.finished or time.monotonic() - saved_at >= self.options.checkpoint_seconds:
                     self._save()
                     saved_at = time.monotonic()
@@ -199,10 +203,24 @@ class _Trainer:
             self.optimizer.load_state_dict(optimizer)
         self.started = time.monotonic() - self.state.elapsed
 
-    def _save(self) -> None:
+    def _take_snapshot(self) -> None:
+        """Remember how things stand between two epochs, since an interruption comes amidst one."""
         if self.options.checkpoint is not None and self.fabric.is_global_zero:
-            weights = copy_weights(self.network)
-            save_checkpoint(self.options.checkpoint, self.state, weights, self.optimizer.state_dict())
+            state = replace(self.state, records=list(self.state.records))
+            self.snapshot = state, copy_weights(self.network), copy.deepcopy(self.optimizer.state_dict())
+
+    def _save(self) -> None:
+        if self.options.checkpoint is not None and self.snapshot is not None:
+            save_checkpoint(self.options.checkpoint, *self.snapshot)
+            self.snapshot = None
+
+    @contextmanager
+    def _saving_when_interrupted(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._save()
+            raise
 
     def _run_epoch(self) -> EpochRecord:
         epoch = self.state.epoch

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tqdm.auto import tqdm
 
@@ -14,22 +14,28 @@ from millet.training.history import EpochRecord
 if TYPE_CHECKING:
     from millet.training.loop import Options
 
+T = TypeVar("T")
+
 
 def someone_watches() -> bool:
     """Whether standard error is a terminal, or this is a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
-class EpochBar:
-    """A bar that counts epochs, or seconds where time is the limit that will be met first.
+def slow_work(items: Sequence[T], unit: str, *, show: bool) -> Iterable[T]:
+    """Iterate with a bar that appears once the work has taken two seconds."""
+    bar: Iterable[T] = tqdm(items, unit=unit, delay=2, leave=False, disable=not (show and someone_watches()))
+    return bar
 
-    The ETA is honest because it rests on the mean speed of this run, not on its first moments, and because the
-    unit is whatever ends the training.
+
+class EpochBar:
+    """A bar that counts epochs, with an ETA from the mean speed of many of them.
+
+    Where time is limited, it also says how much of it is left at the most.
     """
 
     def __init__(self, n_epochs: int, done: int, options: Options, *, show: bool) -> None:
         self._options = options
-        self._started = time.monotonic()
         name = "training" if options.n_members == 1 else f"member {options.member + 1}/{options.n_members}"
         self._bar: Any = tqdm(
             total=n_epochs,
