@@ -179,6 +179,39 @@ def as_bags(X: Any, *, normalise: bool = True) -> Bags:
     return Bags(source, lengths, normalise=normalise)
 
 
+def remove_timepoints(batch: Batch, removed: NDArray[np.bool_]) -> tuple[Batch, NDArray[np.int64]]:
+    """Delete timepoints, so that the cases become shorter, and say where the others were.
+
+    Parameters
+    ----------
+    batch : Batch
+        Cases of shape (B, C, T).
+    removed : ndarray of bool, shape (B, T)
+        True where a timepoint goes. At least one of each case must stay.
+
+    Returns
+    -------
+    batch : Batch
+        What is left, padded with zeros to the longest case.
+    positions : ndarray of int64, shape (B, T)
+        Where each timepoint that is left stood before; beyond the end of a case these mean nothing.
+
+    Examples
+    --------
+    >>> whole = Batch(np.array([[[5, 6, 7, 8]]], dtype=np.float32), np.array([4]))
+    >>> left, positions = remove_timepoints(whole, np.array([[True, False, True, False]]))
+    >>> left.values, left.lengths, positions
+    (array([[[6., 8.]]], dtype=float32), array([2]), array([[1, 3]]))
+    """
+    gone = removed | (np.arange(batch.values.shape[2]) >= batch.lengths[:, None])
+    lengths = np.sum(~gone, axis=1)
+    # Stable: those that stay come first, in the order of time.
+    positions = np.argsort(gone, axis=1, kind="stable")[:, : int(lengths.max())]
+    values = np.take_along_axis(batch.values, positions[:, None], axis=2)
+    values[np.broadcast_to((np.arange(values.shape[2]) >= lengths[:, None])[:, None], values.shape)] = 0
+    return Batch(values, lengths), positions
+
+
 def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]:
     """Return the sorted classes and every case's code, its index among them.
 

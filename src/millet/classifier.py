@@ -24,7 +24,7 @@ from millet.fitting import choose_hardware, fit_members
 from millet.models import describe_classifier, restore_classifier
 from millet.nn import BagOutput, MilletNetwork, average_outputs
 from millet.storage import load_model, save_model
-from millet.training import Callback, History, Recipe, inference_batches
+from millet.training import Callback, History, Recipe, inference_batches, slow_work
 
 Labels = NDArray[Any]
 
@@ -329,7 +329,7 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         networks = [network.to(device).eval() for network in self.networks_]
         lengths_left = bags.lengths if removed is None else bags.lengths - removed.sum(axis=1)
         with torch.inference_mode():
-            for chosen in inference_batches(lengths_left):
+            for chosen in slow_work(list(inference_batches(lengths_left)), "batch", show=bool(self.verbose)):
                 batch, positions = bags.batch(chosen), None
                 if removed is not None:
                     batch, moved = remove_timepoints(batch, removed[chosen, : batch.values.shape[2]])
