@@ -98,12 +98,21 @@ class SameConv1d(nn.Conv1d):
         reach = (self.kernel_size[0] - 1) * dilation
         if reach:
             x = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)
+        elif x.device.type == "cpu" and self.groups == 1:
+            return self._mix_channels(x)
         if self._gradients_are_slow(x):
             convolved: Tensor = _Convolution.apply(  # type: ignore[no-untyped-call]
                 x, self.weight, self.bias, dilation, self.groups
             )
             return convolved
         return F.conv1d(x, self.weight, self.bias, dilation=dilation, groups=self.groups)
+
+    def _mix_channels(self, x: Tensor) -> Tensor:
+        """Apply a kernel of one tap as the matrix product that it is, which CPUs do faster than a convolution."""
+        weight = self.weight[:, :, 0].expand(len(x), -1, -1)
+        if self.bias is None:
+            return torch.bmm(weight, x)
+        return torch.baddbmm(self.bias[:, None].expand(len(x), -1, 1), weight, x)
 
     def _gradients_are_slow(self, x: Tensor) -> bool:
         """Whether a CPU's own gradients of this convolution are slow: many taps on several channels."""
@@ -115,11 +124,8 @@ class SameConv1d(nn.Conv1d):
 class _Convolution(torch.autograd.Function):
     """A convolution whose gradients are computed by what CPUs do fast: the same sums, taken another way.
 
-    The input's gradient is a forward convolution of the padded output gradient with the flipped kernel; the
-    gradient of a dense kernel is taken a few taps at a time.
+    The input's gradient is a forward convolution of the padded output gradient with the flipped kernel.
     """
-
-    TAPS_AT_ONCE = 10
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dilation: int, groups: int) -> Tensor:
@@ -139,25 +145,46 @@ class _Convolution(torch.autograd.Function):
             flipped = weight.flip(2) if ctx.groups > 1 else weight.flip(2).transpose(0, 1)
             padded = F.pad(gradient, (reach, reach))
             of_x = F.conv1d(padded, flipped, dilation=ctx.dilation, groups=ctx.groups)
-        at_once = n_taps if ctx.groups > 1 else _Convolution.TAPS_AT_ONCE
-        pieces = [
-            _kernel_gradient(gradient, x, weight[:, :, first : first + at_once], first, ctx.dilation, ctx.groups)
-            for first in range(0, n_taps, at_once)
-        ]
+        if ctx.groups > 1:
+            of_weight = _depthwise_gradient(gradient, x, n_taps, ctx.dilation)
+        else:
+            of_weight = _dense_gradient(gradient, x, weight, ctx.dilation)
         of_bias = gradient.sum((0, 2)) if ctx.has_bias else None
-        return of_x, torch.cat(pieces, dim=2), of_bias, None, None
+        return of_x, of_weight, of_bias, None, None
 
 
-def _kernel_gradient(gradient: Tensor, x: Tensor, taps: Tensor, first: int, dilation: int, groups: int) -> Tensor:
-    """Return the gradient of some neighbouring taps of a kernel, of which the leftmost is number `first`."""
-    start = first * dilation
-    seen = x[:, :, start : start + gradient.shape[2] + (taps.shape[2] - 1) * dilation].contiguous()
+def _dense_gradient(gradient: Tensor, x: Tensor, weight: Tensor, dilation: int, taps_at_once: int = 10) -> Tensor:
+    """Return the kernel's gradient, a few taps at a time."""
     only_kernel = [False, True, False]
-    _, of_kernel, _ = torch.ops.aten.convolution_backward(
-        gradient, seen, taps.contiguous(), None, [1], [0], [dilation], False, [0], groups, only_kernel
-    )
-    piece: Tensor = of_kernel
-    return piece
+    pieces: list[Tensor] = []
+    for first in range(0, weight.shape[2], taps_at_once):
+        taps = weight[:, :, first : first + taps_at_once]
+        start = first * dilation
+        seen = x[:, :, start : start + gradient.shape[2] + (taps.shape[2] - 1) * dilation].contiguous()
+        _, piece, _ = torch.ops.aten.convolution_backward(
+            gradient, seen, taps.contiguous(), None, [1], [0], [dilation], False, [0], 1, only_kernel
+        )
+        pieces.append(piece)
+    return torch.cat(pieces, dim=2)
+
+
+def _depthwise_gradient(gradient: Tensor, x: Tensor, n_taps: int, dilation: int, span: int = 32) -> Tensor:
+    """Return the gradient of a kernel with one row of taps a channel, by one matrix product a channel.
+
+    Timepoints are cut into spans. The product of all spans of the gradient with the windows of x that their taps
+    reach holds every pair of timepoints of a window; the pairs that a tap joins lie on one of its diagonals.
+    """
+    _, n_channels, n_timepoints = gradient.shape
+    reach = (n_taps - 1) * dilation
+    window = span + reach
+    fill = -n_timepoints % span
+    spans = F.pad(gradient, (0, fill)).unfold(2, span, span)  # (B, C, n_spans, span)
+    windows = F.pad(x, (0, fill)).unfold(2, window, span)  # (B, C, n_spans, window)
+    left = spans.transpose(0, 1).reshape(n_channels, -1, span)
+    right = windows.transpose(0, 1).reshape(n_channels, -1, window)
+    pairs = torch.bmm(left.transpose(1, 2), right)  # (C, span, window)
+    diagonals = pairs.as_strided((n_channels, span, n_taps), (span * window, window + 1, dilation))
+    return diagonals.sum(1)[:, None]
 
 
 def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:
