@@ -1,0 +1,117 @@
+"""Any model as one function: series in, one number per class out.
+
+In:  a `MilletClassifier`, anything of scikit-learn's kind, or a plain callable.
+Out: logits, or what stands in for them, checked; read by `millet.metrics.perturbation`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millet.errors import MilletError, ParameterError
+from millet.metrics.inputs import Floats, Mask
+
+# scikit-learn's log loss keeps probabilities away from 0 by as much.
+SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
+
+WANTED = (
+    "a fitted MilletClassifier, a model with predict_proba or decision_function, or a function from series to "
+    "(n_cases, n_classes)"
+)
+
+
+def deletes_timepoints(model: Any) -> bool:
+    """Return whether the model can be asked for logits without some timepoints: `logits(X, removed=...)`."""
+    method = getattr(model, "logits", None)
+    return callable(method) and "removed" in inspect.signature(method).parameters
+
+
+def logits_of(model: Any, X: Any, n_cases: int, *, removed: Mask | None = None, advice: str = "") -> Floats:
+    """Return what a model says of some series: (n_cases, n_classes).
+
+    Parameters
+    ----------
+    model : object
+        In this order: `logits(X, removed=...)` is taken as it is; of `predict_proba` the logarithm, with
+        probabilities of at least 2.2e-16; `decision_function` as it is, where two classes share one number d as -d/2
+        and d/2, whose softmax is the model's; the result of any other callable as it is.
+    X : array or list
+        The series, in a form that the model takes.
+    n_cases : int
+        How many they are.
+    removed : ndarray of bool, shape (n_cases, n_timepoints), optional
+        Timepoints to delete; only for models that can do it themselves.
+    advice : str
+        What to tell the user if the model fails.
+
+    Raises
+    ------
+    ParameterError
+        If the model fails, or returns something else than (n_cases, n_classes) finite numbers.
+
+    Examples
+    --------
+    >>> logits_of(lambda X: [[series.sum(), 0.0] for series in X], np.ones((1, 1, 5)), 1)
+    array([[5., 0.]])
+    """
+    name, call = _output_of(model)
+    if removed is not None:
+        return _checked(name, _called(name, lambda series: model.logits(series, removed=removed), X, ""), n_cases)
+    return _checked(name, _called(name, call, X, advice), n_cases)
+
+
+def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
+    owner = type(model).__name__
+    if deletes_timepoints(model):
+        return f"{owner}.logits", model.logits
+    if hasattr(model, "predict_proba"):
+        return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(X))
+    if hasattr(model, "decision_function"):
+        return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(X))
+    if callable(model):
+        return f"The model {getattr(model, '__name__', owner)!r}", model
+    raise ParameterError(f"The model must be {WANTED}; got {owner}.")
+
+
+def _log_probabilities(probabilities: Any) -> Any:
+    array = np.asarray(probabilities, dtype=np.float64)
+    if (array < 0).any() or (array > 1 + 1e-6).any():
+        raise ValueError(f"probabilities must lie between 0 and 1; got {array.min():g} to {array.max():g}")
+    return np.log(np.maximum(array, SMALLEST_PROBABILITY))
+
+
+def _two_columns(decision: Any) -> Any:
+    array = np.asarray(decision, dtype=np.float64)
+    return np.stack([-array / 2, array / 2], axis=1) if array.ndim == 1 else array
+
+
+def _called(name: str, call: Callable[[Any], Any], X: Any, advice: str) -> Any:
+    try:
+        return call(X)
+    except MilletError:
+        raise
+    except Exception as error:
+        shape = getattr(X, "shape", None) or f"a list of {len(X)} series, the first of shape {X[0].shape}"
+        problem = f"{type(error).__name__}: {error}".rstrip(".")
+        raise ParameterError(f"{name} failed on {shape}: {problem}. {advice}".strip()) from error
+
+
+def _checked(name: str, output: Any, n_cases: int) -> Floats:
+    try:
+        array = np.asarray(output, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{name} must return numbers of shape (n_cases, n_classes); got {type(output).__name__}."
+        ) from None
+    if array.ndim != 2 or len(array) != n_cases or array.shape[1] < 2:
+        raise ParameterError(
+            f"{name} must return (n_cases, n_classes) numbers, here ({n_cases}, at least 2); got shape {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        case = int((~np.isfinite(array)).any(axis=1).argmax())
+        raise ParameterError(f"{name} must return finite numbers; got {array[case].tolist()} for series {case}.")
+    return array

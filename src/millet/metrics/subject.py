@@ -1,0 +1,228 @@
+"""The subject of a perturbation: a model, and the cases it is asked about with some timepoints gone.
+
+In:  a model, series, and for every case orders of its timepoints.
+Out: what the model says of the target class after every step, read by `millet.metrics.perturbation`.
+
+All steps of all orders of all cases are asked about together, `batch_size` series of one remaining length at a time:
+networks are fastest on batches without padding, and memory does not grow with the number of cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from millet.bags import as_bags
+from millet.checks import integer
+from millet.containers import as_cases
+from millet.errors import ParameterError, lookup
+from millet.metrics.inputs import Floats, Integers, Mask, as_numbers, as_targets
+from millet.metrics.models import deletes_timepoints, logits_of
+from millet.metrics.removal import REMOVALS, delete
+
+# About where a CPU is fastest: more series leave its caches, fewer leave it waiting.
+BATCH_SIZE = 32
+
+Order = Callable[[int], Integers]
+
+
+class Readings(NamedTuple):
+    """What a model says of a class: its logit, that minus the mean of all logits, and its probability."""
+
+    logit: Floats
+    centred: Floats
+    probability: Floats
+
+
+def read_class(logits: Floats, target: Integers) -> Readings:
+    """Read one class of every row of logits (n_cases, n_classes); each reading is (n_cases,).
+
+    Examples
+    --------
+    >>> read_class(np.array([[0.0, 2.0]]), np.array([1])).centred
+    array([1.])
+    """
+    logit = logits[np.arange(len(logits)), target]
+    return Readings(logit, logit - logits.mean(axis=1), np.exp(logit - log_total(logits)))
+
+
+def log_total(logits: Floats) -> Floats:
+    """Return the logarithm of the sum of the exponentials of every row, (n_cases,): what a softmax divides by."""
+    highest = logits.max(axis=1)
+    total: Floats = highest + np.log(np.exp(logits - highest[:, None]).sum(axis=1))
+    return total
+
+
+@final
+class Subject:
+    """A model and the cases it is asked about.
+
+    Parameters
+    ----------
+    model : object
+        See `millet.metrics.models.logits_of`. It is handed series as X holds them: a list where X is one, series of
+        shape (n_timepoints,) where X has no channels.
+    X : array or list
+        The cases.
+    removal, batch_size, random_state, progress
+        See `perturbation_curve`.
+
+    Attributes
+    ----------
+    lengths : ndarray of int, shape (n_cases,)
+    logits : ndarray of shape (n_cases, n_classes)
+        What the model says of the whole series.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        *,
+        removal: str = "remove",
+        batch_size: int = BATCH_SIZE,
+        random_state: int = 0,
+        progress: bool = False,
+    ) -> None:
+        self._fill = lookup("removal", removal, REMOVALS)
+        self._batch_size = integer("batch_size", batch_size, at_least=1)
+        self.random_state = integer("random_state", random_state, at_least=0)
+        self._progress = progress
+        self._model = model
+        self._bags = as_bags(X)
+        self.lengths = self._bags.lengths
+        source = as_cases(X)
+        self._as_list = isinstance(source, list) or isinstance(X, list | tuple)
+        self._width = 0 if isinstance(source, list) else int(source.shape[2])
+        self._flat = _has_no_channels(X)
+        self.logits = self._unperturbed()
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def targets(self, target: ArrayLike | None) -> Integers:
+        """Return one class position a case; the predicted class by default."""
+        if target is None:
+            predicted: Integers = np.argmax(self.logits, axis=1)
+            return predicted
+        return as_targets(target, len(self), self.logits.shape[1])
+
+    def scores_of(self, scores: Any, target: Integers) -> Floats:
+        """Return the scores of the target class, (n_cases, n_timepoints), from those or from scores per class."""
+        array = as_numbers("scores", scores)
+        longest, n_classes = int(self.lengths.max()), self.logits.shape[1]
+        per_class = array.ndim == 3 and array.shape[1] == n_classes
+        if not (array.ndim == 2 or per_class) or len(array) != len(self) or array.shape[-1] < longest:
+            raise ParameterError(
+                f"scores must be (n_cases, n_timepoints) = ({len(self)}, {longest}) of the target class, or "
+                f"(n_cases, n_classes, n_timepoints) = ({len(self)}, {n_classes}, {longest}); got shape "
+                f"{array.shape}."
+            )
+        chosen: Floats = array if array.ndim == 2 else array[np.arange(len(self)), target]
+        return chosen
+
+    def read(self, target: Integers, orders: Sequence[Order], counts: Integers) -> Readings:
+        """Return what is left of the target class when the first timepoints of each order are gone.
+
+        Parameters
+        ----------
+        target : ndarray of int, shape (n_cases,)
+        orders : sequence of callables
+            From a case's number to its timepoints, the first to go first.
+        counts : ndarray of int, shape (n_cases, n_steps)
+            How many timepoints go at each step; fewer than the case has.
+
+        Returns
+        -------
+        Readings
+            Each of shape (n_orders, n_cases, n_steps).
+        """
+        shape = (len(orders), *counts.shape)
+        jobs = np.stack([*np.indices(shape)[:2], np.broadcast_to(counts, shape)], axis=-1).reshape(-1, 3)
+        # Of short series several steps are the same.
+        jobs, copies = np.unique(jobs, axis=0, return_inverse=True)
+        answers = np.array(read_class(self.logits, target))[:, jobs[:, 1]]  # right where nothing goes
+        asked = np.flatnonzero(jobs[:, 2])
+        with self._bar(len(asked)) as bar:
+            for chosen in self._batches(jobs[asked]):
+                rows = asked[chosen]
+                cases = jobs[rows, 1]
+                gone = np.zeros((len(rows), int(self.lengths[cases].max())), dtype=bool)
+                for row, (order, case, count) in enumerate(jobs[rows].tolist()):
+                    gone[row, orders[order](case)[:count]] = True
+                logits = self._ask(cases, gone)
+                self._check_classes([self.logits, logits])
+                answers[:, rows] = read_class(logits, target[cases])
+                bar.update(len(rows))
+        return Readings(*(answer[copies.ravel()].reshape(shape) for answer in answers))
+
+    def _unperturbed(self) -> Floats:
+        """Ask about every case as it is."""
+        starts = range(0, len(self), self._batch_size)
+        parts = [self._ask(np.arange(len(self))[start : start + self._batch_size]) for start in starts]
+        self._check_classes(parts)
+        return np.concatenate(parts)
+
+    def _check_classes(self, parts: list[Floats]) -> None:
+        found = sorted({part.shape[1] for part in parts})
+        if len(found) > 1:
+            raise ParameterError(
+                f"The model must return the same number of classes for all series; got {found[0]} and {found[-1]}."
+            )
+
+    def _batches(self, jobs: Integers) -> Iterator[Integers]:
+        """Yield numbers of jobs to ask about together: series of one length."""
+        lengths = self.lengths[jobs[:, 1]] - (jobs[:, 2] if self._fill is None else 0)
+        order = np.argsort(-lengths, kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+            for start in range(0, len(group), self._batch_size):
+                yield group[start : start + self._batch_size]
+
+    def _ask(self, cases: Integers, gone: Mask | None = None) -> Floats:
+        """Return the logits of some cases, without the timepoints that are gone."""
+        raw = self._bags.raw(cases)
+        if deletes_timepoints(self._model) and (gone is None or self._fill is None):
+            return logits_of(self._model, raw, len(cases), removed=gone)
+        series = [values[:, :length] for values, length in zip(raw, self.lengths[cases], strict=True)]
+        if gone is None:
+            return logits_of(self._model, self._handed(series), len(cases))
+        if self._fill is None:
+            shortened = [delete(whole, mask[: whole.shape[1]]) for whole, mask in zip(series, gone, strict=True)]
+            advice = "If it needs series of one length, use removal='mean', 'interpolate' or 'noise'."
+            return logits_of(self._model, self._handed(shortened, shortened=True), len(cases), advice=advice)
+        filled = [
+            self._fill(whole, mask[: whole.shape[1]], np.random.default_rng([self.random_state, case, 0]))
+            for case, whole, mask in zip(cases.tolist(), series, gone, strict=True)
+        ]
+        return logits_of(self._model, self._handed(filled), len(cases))
+
+    def _handed(self, series: list[Floats], *, shortened: bool = False) -> Any:
+        """Return series (C, T) in the container that X was."""
+        items = [case[0] for case in series] if self._flat else series
+        if self._as_list:
+            return items
+        if shortened:
+            return np.stack(items)  # batches have one remaining length
+        # Cases of unequal length in one array end in NaN, up to its width.
+        table = np.full((*np.shape(items[0])[:-1], len(items), self._width), np.nan)
+        for row, item in enumerate(items):
+            table[..., row, : item.shape[-1]] = item
+        return table if self._flat else table.swapaxes(0, 1)
+
+    def _bar(self, total: int) -> Any:
+        from tqdm.auto import tqdm
+
+        return tqdm(
+            total=total, desc="perturbing", unit="series", leave=False, disable=None if self._progress else True
+        )
+
+
+def _has_no_channels(X: Any) -> bool:
+    """Return whether X is a table, or a list of series of shape (n_timepoints,)."""
+    shape = getattr(X, "shape", ())
+    if hasattr(X, "iloc"):
+        return np.isscalar(X.iloc[0, 0])
+    return len(shape) == 2 if len(shape) > 1 else np.ndim(X[0]) == 1
