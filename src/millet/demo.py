@@ -1,4 +1,4 @@
-"""The demo: WebTraffic, a model worth looking at, and pictures of its evidence beside the truth."""
+"""The demo: WebTraffic, a model worth looking at, and its evidence beside the truth, in pictures and on a page."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from millet.classifier import MilletClassifier
 from millet.datasets.web_traffic import WebTraffic, load_web_traffic
 from millet.explanation import Explanation, format_intervals
 from millet.plots import plot_examples, plot_explanation, save_figure
+from millet.reporting import report_run
 from millet.tables import format_table
 from millet.training import Recipe
 
@@ -25,12 +26,12 @@ MAX_SECONDS = 130.0
 
 
 def run_demo(out: Path, say: Say) -> MilletClassifier:
-    """Train on WebTraffic, show the results, and save model and pictures to a folder.
+    """Train on WebTraffic, show the results, and save model, pictures and report to a folder.
 
     Parameters
     ----------
     out : Path
-        Folder for the model and the pictures.
+        Folder for the model, the pictures and the report.
     say : callable
         Takes the text to show.
     """
@@ -40,9 +41,14 @@ def run_demo(out: Path, say: Say) -> MilletClassifier:
         f"{train.lengths[0]} timepoints each. {len(train.classes) - 1} classes have an anomaly at a known place, one "
         "has none."
     )
-    say(f"Training a LITE network with Conjunctive pooling: at most {MAX_SECONDS:.0f} seconds.")
+    say(f"Training two LITE networks with Conjunctive pooling, side by side: at most {MAX_SECONDS:.0f} seconds.")
     classifier = MilletClassifier(
-        backbone="lite", recipe=RECIPE, max_time=MAX_SECONDS, random_state=0, checkpoint_dir=out / "checkpoints"
+        backbone="lite",
+        n_estimators=2,
+        recipe=RECIPE,
+        max_time=MAX_SECONDS,
+        random_state=0,
+        checkpoint_dir=out / "checkpoints",
     )
     classifier.fit(train.X, train.y)
     explanation = dataclasses.replace(classifier.explain(test.X), class_names=test.class_names)
@@ -61,6 +67,10 @@ def run_demo(out: Path, say: Say) -> MilletClassifier:
     say("Pictures, with the true region of each signature:")
     for picture in pictures:
         say(f"  {picture}")
+    report = report_run(out / "report.html", classifier, explanation, test)
+    say("")
+    say("Every test series with its evidence, to explore in a browser:")
+    say(str(report))
     return classifier
 
 
@@ -74,8 +84,8 @@ def _results(explanation: Explanation, test: WebTraffic, classifier: MilletClass
     seconds = classifier.history_[-1].seconds
     return (
         format_table(["class", "test series", "accuracy"], rows, right=["test series", "accuracy"])
-        + f"\n\n{len(classifier.history_)} epochs in {seconds:.0f} seconds. Contributions add up to the logits to "
-        f"{explanation.completeness_error().max():.0e}."
+        + f"\n\n{max(classifier.training_summary_['n_epochs'])} epochs in {seconds:.0f} seconds. "
+        f"Contributions add up to the logits to {explanation.completeness_error().max():.0e}."
     )
 
 

@@ -107,8 +107,10 @@ def predict(model: Path, source: str, out: Path | None, split: str, path: Path |
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    required=True,
     help="File to write: .json, .npz or .csv for the numbers; .png, .pdf or .svg for pictures, one a case.",
+)
+@click.option(
+    "--report", type=click.Path(path_type=Path), help="HTML file to write: all cases to look at in a browser."
 )
 @click.option("--case", "cases", type=int, multiple=True, help="Only this case (from 0); may be repeated.")
 @click.option("--target", help="Class to show evidence for. [default: the predicted one]")
@@ -118,16 +120,13 @@ def predict(model: Path, source: str, out: Path | None, split: str, path: Path |
 )
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
 def explain(
-    model: Path, source: str, out: Path, cases: tuple[int, ...], target: str | None, palette: str, split: str,
-    path: Path | None,
+    model: Path, source: str, out: Path | None, report: Path | None, cases: tuple[int, ...], target: str | None,
+    palette: str, split: str, path: Path | None,
 ) -> None:  # fmt: skip
-    """Show the evidence of every timepoint, as numbers or as pictures."""
+    """Show the evidence of every timepoint, as numbers, as pictures or as a page to explore."""
+    _check_explain_targets(out, report)
     from millet.classifier import MilletClassifier
 
-    suffix = out.suffix.lower()
-    if suffix not in TABLE_SUFFIXES + PICTURE_SUFFIXES:
-        known = ", ".join(TABLE_SUFFIXES + PICTURE_SUFFIXES)
-        raise ParameterError(f"--out must end in one of {known}; got {str(out)!r}.")
     classifier = MilletClassifier.load(model)
     dataset = load_cases(source, path, split)
     chosen = list(cases) or list(range(len(dataset)))
@@ -135,13 +134,25 @@ def explain(
     if outside:
         raise ParameterError(f"--case {outside[0]} is not there; {source} has the cases 0 to {len(dataset) - 1}.")
     explanation = named_explanation(classifier, dataset, chosen)
-    if suffix in TABLE_SUFFIXES:
-        explanation.save(out)
-        written = [out]
-    else:
-        written = _draw_cases(explanation, dataset, chosen, out, target, palette)
+    written = [] if out is None else _write_evidence(explanation, dataset, chosen, out, target, palette)
+    if report is not None:
+        from millet.reporting import report_run
+
+        written.append(report_run(report, classifier, explanation, dataset, cases=chosen))
     for file in written:
         click.echo(str(file))
+
+
+def _check_explain_targets(out: Path | None, report: Path | None) -> None:
+    """Refuse what can't be written, before any work."""
+    if out is None and report is None:
+        raise ParameterError("Say what to write: --out for numbers or pictures, --report for a page, or both.")
+    for option, file, suffixes in (
+        ("--out", out, TABLE_SUFFIXES + PICTURE_SUFFIXES),
+        ("--report", report, (".html",)),
+    ):
+        if file is not None and file.suffix.lower() not in suffixes:
+            raise ParameterError(f"{option} must end in one of {', '.join(suffixes)}; got {str(file)!r}.")
 
 
 def load_source(source: str, path: Path | None) -> tuple[Dataset, Dataset | None]:
@@ -192,6 +203,15 @@ def _fit_summary(classifier: MilletClassifier, train: Dataset, test: Dataset | N
     if test is not None and test.y is not None:
         rows.append(["test accuracy", f"{classifier.score(test.X, test.y):.3f}"])
     return format_table(["", train.name], rows)
+
+
+def _write_evidence(
+    explanation: Explanation, dataset: Dataset, cases: list[int], out: Path, target: str | None, palette: str
+) -> list[Path]:
+    if out.suffix.lower() in PICTURE_SUFFIXES:
+        return _draw_cases(explanation, dataset, cases, out, target, palette)
+    explanation.save(out)
+    return [out]
 
 
 def _draw_cases(

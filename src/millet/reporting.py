@@ -1,0 +1,97 @@
+"""Reporting: a model's explanation of a dataset as a page, with the scores that need no further forward pass.
+
+In:  a fitted classifier, what it said, and the dataset it said it about.
+Out: an HTML file, by `millet.viewer`; used by the commands ``millet explain`` and ``millet demo``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from millet.classifier import MilletClassifier
+from millet.datasets import Dataset
+from millet.evaluation import evaluate
+from millet.explanation import Explanation
+from millet.viewer import model_facts, write_report
+
+# All that can be read off an explanation; AOPCR and the like ask the model about thousands of changed series.
+PREDICTION_METRICS = ("accuracy", "balanced_accuracy", "auroc", "loss")
+
+
+def report_run(
+    path: str | os.PathLike[str],
+    classifier: MilletClassifier,
+    explanation: Explanation,
+    dataset: Dataset,
+    *,
+    cases: Sequence[int] | None = None,
+) -> Path:
+    """Write the report of what a classifier said about a dataset.
+
+    Parameters
+    ----------
+    path : path-like
+        The HTML file.
+    classifier : MilletClassifier
+        Who said it.
+    explanation : Explanation
+        What it said, of all cases or of those in `cases`.
+    dataset : Dataset
+        All cases.
+    cases : sequence of int, optional
+        Which of them were explained; the report keeps their numbers.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    if cases is not None:
+        dataset = take_cases(dataset, cases)
+    return write_report(
+        path,
+        explanation,
+        dataset=dataset,
+        metrics=quick_scores(explanation, dataset),
+        model=model_facts(classifier),
+        case_names=cases,
+    )
+
+
+def take_cases(dataset: Dataset, cases: Sequence[int]) -> Dataset:
+    """Return a dataset of some of the cases."""
+    return Dataset(
+        name=dataset.name,
+        X=[dataset.X[case] for case in cases],
+        y=None if dataset.y is None else dataset.y[list(cases)],
+        classes=dataset.classes,
+        relevant=None if dataset.relevant is None else dataset.relevant[list(cases)],
+        split=dataset.split,
+        source=dataset.source,
+        class_names=dataset.class_names,
+    )
+
+
+def quick_scores(explanation: Explanation, dataset: Dataset) -> dict[str, float | int | str]:
+    """Return the row of `millet.evaluate` with the metrics for which the explanation is enough.
+
+    Empty without labels, or where a label is none of the model's classes: the loss of such a case is not defined.
+    """
+    if dataset.y is None or not np.isin(dataset.y, explanation.classes).all():
+        return {}
+    known = Dataset(
+        name=dataset.name, X=dataset.X, y=dataset.y, classes=explanation.classes, relevant=dataset.relevant,
+        split=dataset.split,
+    )  # fmt: skip
+    return evaluate(
+        lambda _: explanation.logits,  # asked once, about all cases
+        known,
+        explanation=explanation,
+        metrics=[*PREDICTION_METRICS, *(["ndcg_at_n"] if dataset.relevant is not None else [])],
+        batch_size=explanation.n_cases,
+        progress=False,
+    )

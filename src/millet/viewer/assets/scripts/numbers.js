@@ -1,0 +1,45 @@
+// Numbers: as text, with as many digits as they deserve.
+
+/** Return the next step of the form 1, 2 or 5 times a power of ten. */
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const factor = [1, 2, 5, 10].find((one) => one * power >= rough * (1 - 1e-9));
+  return factor * power;
+}
+
+/** Return a number with so many significant digits, without trailing zeros. */
+function formatNumber(value, digits = 3) {
+  if (Number.isNaN(value)) return "missing";
+  const size = Math.abs(value);
+  let text = size >= 10 ** digits ? value.toFixed(0) : value.toPrecision(digits);
+  if (size !== 0 && (size >= 1e7 || size < 1e-4)) text = value.toExponential(digits - 1);
+  const [number, power] = text.split("e");
+  const short = (number.includes(".") ? number.replace(/\.?0+$/, "") : number).replace("-", "−");
+  return power === undefined ? short : `${short}e${power.replace("+", "").replace("-", "−")}`;
+}
+
+/** Return a score with three digits, so that neighbours line up. */
+function formatScore(value) {
+  const size = Math.abs(value);
+  return size >= 0.001 && size < 1000 ? value.toPrecision(3).replace("-", "−") : formatNumber(value);
+}
+
+/** Return evidence with its sign. */
+const formatSigned = (value) => (value > 0 ? "+" : "") + formatNumber(value);
+
+/** Return a tick with the decimals that its step needs. */
+function formatTick(value, step) {
+  const size = Math.max(Math.abs(value), step);
+  if (size >= 1e7 || step < 1e-5) return value === 0 ? "0" : formatNumber(value, 4);
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return (Math.abs(value) < step / 1e6 ? 0 : value).toFixed(decimals).replace("-", "−");
+}
+
+/** Return a share as percent; what is almost certain is not called certain. */
+function formatShare(share) {
+  if (share > 0.999 && share < 1) return "> 99.9%";
+  if (share > 0 && share < 0.001) return "< 0.1%";
+  return `${(100 * share).toFixed(1)}%`;
+}
+
+const plural = (count, word, words = `${word}s`) => `${count.toLocaleString("en")} ${count === 1 ? word : words}`;
