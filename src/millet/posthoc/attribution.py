@@ -1,0 +1,246 @@
+"""Methods of captum (extra ``explain``), by their authors' own code: Kernel SHAP, LIME, occlusion and gradients.
+
+In:  one case as a `Question`; channels of a timepoint are perturbed together, or their attributions summed.
+Out: scores per timepoint. Replacement is the only way captum takes timepoints away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from millet.checks import integer, number
+from millet.errors import ParameterError, import_extra
+from millet.explanation import Explanation
+from millet.posthoc.engine import Answer, Question, Shared, explain_cases
+from millet.posthoc.subjects import Array, Subject
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+N_SAMPLES = 500
+
+
+def kernel_shap(model: Any, X: Any, *, n_samples: int = N_SAMPLES, **shared: Unpack[Shared]) -> Explanation:
+    """Kernel SHAP of every timepoint (`captum.attr.KernelShap`).
+
+    `shap` estimates the same values faster and can remove timepoints; this one is here to compare.
+
+    Parameters
+    ----------
+    model, X
+        As for `explain`.
+    n_samples : int, default=500
+        Coalitions to ask the model about.
+    **shared
+        See `explain`. All classes share one set of coalitions, and the regression is made once a class.
+    """
+    integer("n_samples", n_samples, at_least=3)
+    captum = _captum("kernel_shap")
+    return explain_cases("kernel_shap", _regression(captum.KernelShap, n_samples), model, X, shared)
+
+
+def lime(
+    model: Any, X: Any, *, n_samples: int = N_SAMPLES, alpha: float = 0.01, **shared: Unpack[Shared]
+) -> Explanation:
+    """LIME with a lasso on every timepoint (`captum.attr.Lime`).
+
+    Parameters
+    ----------
+    model, X
+        As for `explain`.
+    n_samples : int, default=500
+        Random perturbations to ask the model about.
+    alpha : float, default=0.01
+        Strength of the lasso's penalty, as captum has it; the stronger, the more timepoints get 0.
+    **shared
+        See `explain`. All classes share one set of perturbations, and the regression is made once a class.
+    """
+    integer("n_samples", n_samples, at_least=2)
+    number("alpha", alpha, above=0)
+    captum = _captum("lime")
+    linear = import_extra("captum._utils.models.linear_model", "explain", "The method 'lime'")
+
+    def make(forward: Callable[[Tensor], Tensor]) -> Any:
+        return captum.Lime(forward, interpretable_model=linear.SkLearnLasso(alpha=alpha))
+
+    return explain_cases("lime", _regression(make, n_samples), model, X, shared)
+
+
+def occlusion(
+    model: Any, X: Any, *, window: int | None = None, stride: int | None = None, **shared: Unpack[Shared]
+) -> Explanation:
+    """How much the output falls when a sliding window is replaced (`captum.attr.Occlusion`).
+
+    Parameters
+    ----------
+    model, X
+        As for `explain`.
+    window : int, optional
+        Timepoints replaced at once; by default a twentieth of the case.
+    stride : int, optional
+        Steps of the window; by default a quarter of it. Where windows overlap, their effects are averaged.
+    **shared
+        See `explain`. All classes cost no more than one.
+    """
+    for name, value in (("window", window), ("stride", stride)):
+        if value is not None:
+            integer(name, value, at_least=1)
+    captum = _captum("occlusion")
+
+    def score(question: Question) -> Answer:
+        width = min(window or -(-question.n_timepoints // 20), question.n_timepoints)
+        n_channels = len(question.values)
+        attribution = captum.Occlusion(_forward(question.subject)).attribute(
+            _tensor(question, question.values),
+            sliding_window_shapes=(n_channels, width),
+            strides=(n_channels, min(stride or max(1, width // 4), width)),
+            baselines=_tensor(question, question.replacement),
+            perturbations_per_eval=question.batch_size,
+        )
+        # Every channel of a timepoint has the attribution of the window they share.
+        return Answer(attribution[:, 0].cpu().double().numpy()[question.codes])
+
+    return explain_cases("occlusion", score, model, X, shared)
+
+
+def integrated_gradients(model: Any, X: Any, *, n_steps: int = 50, **shared: Unpack[Shared]) -> Explanation:
+    """Gradients integrated on the way from the baseline to the case (`captum.attr.IntegratedGradients`).
+
+    Parameters
+    ----------
+    model : MilletClassifier or torch module
+        Gradients are taken with respect to the values the network sees, normalised where it normalises.
+    X
+        As for `explain`.
+    n_steps : int, default=50
+        Gradients to take on the way.
+    **shared
+        See `explain`. The cost grows with the number of classes.
+    """
+    integer("n_steps", n_steps, at_least=1)
+    captum = _captum("integrated_gradients")
+
+    def attribute(question: Question, code: int) -> Tensor:
+        found: Tensor = captum.IntegratedGradients(_differentiable(question, "integrated_gradients")).attribute(
+            _tensor(question, question.values),
+            baselines=_tensor(question, question.replacement),
+            target=code,
+            n_steps=n_steps,
+            internal_batch_size=question.batch_size,
+        )
+        return found
+
+    return explain_cases("integrated_gradients", _summed_over_channels(attribute), model, X, shared)
+
+
+def gradient_x_input(model: Any, X: Any, **shared: Unpack[Shared]) -> Explanation:
+    """Multiply the gradient of the logit by the value (`captum.attr.InputXGradient`).
+
+    Parameters
+    ----------
+    model : MilletClassifier or torch module
+    X
+        As for `explain`.
+    **shared
+        See `explain`; `baseline` has no effect, since the method measures from zero.
+    """
+    captum = _captum("gradient_x_input")
+
+    def attribute(question: Question, code: int) -> Tensor:
+        forward = _differentiable(question, "gradient_x_input")
+        values = _tensor(question, question.values).requires_grad_()
+        found: Tensor = captum.InputXGradient(forward).attribute(values, target=code)
+        return found
+
+    return explain_cases("gradient_x_input", _summed_over_channels(attribute), model, X, shared)
+
+
+def _captum(feature: str) -> ModuleType:
+    import_extra("captum", "explain", f"The method '{feature}'")  # so that a message names the package
+    return import_extra("captum.attr", "explain", f"The method '{feature}'")
+
+
+def _regression(make: Callable[..., Any], n_samples: int) -> Callable[[Question], Answer]:
+    """Return how captum's KernelShap or Lime scores a case, one class after the other."""
+
+    def score(question: Question) -> Answer:
+        import torch
+
+        n_channels, n_timepoints = question.values.shape
+        method = make(_remembering(_forward(question.subject)))
+        seed = int(question.rng.integers(2**62))
+        rows = []
+        for code in question.codes.tolist():
+            # captum draws from torch's global generator; it is put back afterwards.
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                rows.append(
+                    method.attribute(
+                        _tensor(question, question.values),
+                        baselines=_tensor(question, question.replacement),
+                        target=code,
+                        feature_mask=torch.arange(n_timepoints).repeat(1, n_channels, 1),
+                        n_samples=n_samples,
+                        perturbations_per_eval=question.batch_size,
+                    )[0, 0]
+                )
+        return Answer(torch.stack(rows).cpu().double().numpy())
+
+    return score
+
+
+def _summed_over_channels(attribute: Callable[[Question, int], Tensor]) -> Callable[[Question], Answer]:
+    def score(question: Question) -> Answer:
+        rows = [attribute(question, code).detach()[0].sum(dim=0) for code in question.codes.tolist()]
+        return Answer(np.stack([row.cpu().double().numpy() for row in rows]))
+
+    return score
+
+
+def _tensor(question: Question, values: Array | None) -> Tensor:
+    import torch
+
+    assert values is not None  # these methods are never asked to remove
+    return torch.from_numpy(np.array(values)[None])
+
+
+def _forward(subject: Subject) -> Callable[[Tensor], Tensor]:
+    """Return any model as a function of tensors, without gradients."""
+    import torch
+
+    def forward(x: Tensor) -> Tensor:
+        return torch.from_numpy(subject.ask(x.numpy()))
+
+    return forward
+
+
+def _differentiable(question: Question, method: str) -> Callable[[Tensor], Tensor]:
+    from millet.posthoc.networks import NetworkSubject
+
+    if not isinstance(question.subject, NetworkSubject):
+        raise ParameterError(
+            f"{method} needs gradients, so a MilletClassifier or a torch module; any other model can be explained by "
+            "shap, segment_shap, segment_lime, kernel_shap, lime or occlusion."
+        )
+    return question.subject.forward
+
+
+def _remembering(forward: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Return a forward function that asks the model once about the same input.
+
+    Captum explains one class at a time; with the same seed every class meets the same perturbations.
+    """
+    known: dict[bytes, Tensor] = {}
+
+    def remember(x: Tensor) -> Tensor:
+        key = hashlib.sha256(x.numpy().tobytes()).digest()
+        if key not in known:
+            known[key] = forward(x)
+        return known[key]
+
+    return remember
