@@ -21,6 +21,10 @@ _HOMES = {
     "MilletClassifier": "millet.classifier",
     "MilletError": "millet.errors",
     "Recipe": "millet.training",
+    "aopcr": "millet.metrics",
+    "evaluate": "millet.evaluation",
+    "ndcg_at_n": "millet.metrics",
+    "perturbation_curve": "millet.metrics",
     "plot_explanation": "millet.plots",
 }
 
@@ -31,10 +35,14 @@ __all__ = [
     "MilletError",
     "Recipe",
     "__version__",
+    "aopcr",
+    "evaluate",
     "list_datasets",
     "load_dataset",
     "load_file",
     "make_web_traffic",
+    "ndcg_at_n",
+    "perturbation_curve",
     "plot_explanation",
 ]
 
@@ -42,7 +50,9 @@ if TYPE_CHECKING:
     from millet.classifier import MilletClassifier
     from millet.datasets import Dataset, list_datasets, load_dataset, load_file, make_web_traffic
     from millet.errors import MilletError
+    from millet.evaluation import evaluate
     from millet.explanation import Explanation
+    from millet.metrics import aopcr, ndcg_at_n, perturbation_curve
     from millet.plots import plot_explanation
     from millet.training import Recipe
 

@@ -12,10 +12,13 @@ from typing import NoReturn
 import click
 
 import millet
+from millet.cli.benchmark import benchmark
 from millet.cli.datasets import datasets
 from millet.cli.demo import demo
+from millet.cli.evaluate import evaluate
 from millet.cli.messages import WIDTH, show_error
 from millet.cli.models import explain, fit, predict
+from millet.cli.report import report
 from millet.errors import MilletError
 
 
@@ -25,7 +28,7 @@ def cli() -> None:
     """Classify time series and see why."""
 
 
-for command in (demo, datasets, fit, predict, explain):
+for command in (demo, datasets, fit, predict, explain, evaluate, benchmark, report):
     cli.add_command(command)
 
 

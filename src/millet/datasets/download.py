@@ -13,9 +13,7 @@ import contextlib
 import hashlib
 import os
 import shutil
-import sys
 import urllib.parse
-from collections.abc import Iterator
 from pathlib import Path
 
 from millet.datasets import catalogue
@@ -23,6 +21,7 @@ from millet.datasets.fetch import MissingFileError, discard, fetch
 from millet.datasets.locate import Splits, find_splits, plain_name, search_folders
 from millet.datasets.unpack import unpack
 from millet.errors import DatasetNotFoundError, DownloadError, MilletError, ParameterError, did_you_mean
+from millet.locks import locked
 
 ARCHIVE_URL = "https://www.timeseriesclassification.com/aeon-toolkit"
 URL_VARIABLE = "MILLET_ARCHIVE_URL"
@@ -77,7 +76,7 @@ def download(
     try:
         work = folder / ".downloads"
         work.mkdir(parents=True, exist_ok=True)
-        with _alone(work / f"{name}.lock"):
+        with locked(work / f"{name}.lock"):
             return _download(name, folder, work, address, sha256, progress)
     except MissingFileError as error:
         raise DownloadError(f"{error}{did_you_mean(name, catalogue.entries())}") from error
@@ -157,21 +156,3 @@ def _require_original(splits: Splits) -> None:
     differences = catalogue.check(train, test) if catalogue.find(splits.name) else ()
     if differences:
         raise DownloadError(f"it is not the archive's original split: {', '.join(differences)}.")
-
-
-@contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock; the system frees it when its holder dies."""
-    with lock.open("a+b") as file:
-        if sys.platform == "win32":
-            import msvcrt
-
-            while True:
-                with contextlib.suppress(OSError):  # LK_LOCK gives up after ten seconds
-                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-                    break
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -184,8 +184,8 @@ class _Trainer:
         with bar, self._saving_when_interrupted():
             while not self.state.finished:
                 record = self._run_epoch()
-                bar.update(record, self.state.best_loss)
                 self._take_snapshot()
+                bar.update(record, self.state.best_loss)
                 if self.state.finished or time.monotonic() - saved_at >= self.options.checkpoint_seconds:
                     self._save()
                     saved_at = time.monotonic()

@@ -1,0 +1,140 @@
+"""Backends: where cells run. joblib brings processes of this machine, Dask and Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, final
+
+import joblib
+
+from millet.benchmark.work import CellResult, Job, run_cell
+from millet.errors import ParameterError, import_extra, lookup
+
+CONNECT_SECONDS = 30
+
+
+class WorkerLostError(Exception):
+    """A worker died, and took the cells it was at with it."""
+
+
+@final
+@dataclass(frozen=True)
+class Pool:
+    """Workers that are ready.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    n_workers : int
+    n_threads : int, optional
+        Threads of each; None where that is the cluster's business.
+    owner : int, optional
+        The process that the workers are to end with.
+    """
+
+    name: str
+    n_workers: int
+    n_threads: int | None
+    owner: int | None
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[CellResult]:
+        """Yield results as they come; jobs are taken from the iterable when there is a worker for them.
+
+        Raises
+        ------
+        WorkerLostError
+            If a worker died and nobody took over.
+        """
+        parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+        try:
+            with closing(parallel(joblib.delayed(run_cell)(job) for job in jobs)) as results:
+                yield from results
+        except BrokenExecutor as error:
+            raise WorkerLostError(str(error)) from error
+        except Exception as error:
+            # By name, since Dask and Ray need not be installed.
+            if type(error).__name__ in {"KilledWorker", "WorkerCrashedError", "RayActorError", "ActorDiedError"}:
+                raise WorkerLostError(str(error)) from error
+            raise
+
+
+@contextmanager
+def local_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
+    """Share this machine's cores among processes; a single worker is this process itself."""
+    if scheduler is not None:
+        raise ParameterError(
+            f"--scheduler {scheduler} is for --backend dask or ray; processes of this machine need none."
+        )
+    n_workers = max(1, min(joblib.effective_n_jobs(n_jobs), n_cells))
+    n_threads = max(1, joblib.cpu_count() // n_workers)
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    if limit.isdigit() and int(limit) > 0:
+        n_threads = min(n_threads, int(limit))
+    with joblib.parallel_config(backend="loky", n_jobs=n_workers, inner_max_num_threads=n_threads):
+        yield Pool("loky", n_workers, n_threads, os.getpid())
+
+
+@contextmanager
+def dask_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
+    """Use the workers of a Dask cluster, which see the run folder under the same path."""
+    distributed: Any = import_extra("distributed", "dask", "--backend dask")
+    if scheduler is None:
+        raise ParameterError("--backend dask needs the address of a scheduler: --scheduler tcp://host:8786")
+    try:
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ParameterError(
+            f"There is no Dask scheduler at {scheduler}: {error}. Start one: dask scheduler"
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError:
+            raise ParameterError(
+                f"The Dask scheduler at {scheduler} has no workers: dask worker {scheduler}"
+            ) from None
+        with joblib.parallel_config(backend="dask", client=client, n_jobs=n_jobs):
+            yield Pool("dask", joblib.effective_n_jobs(n_jobs), None, None)
+
+
+@contextmanager
+def ray_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
+    """Use the workers of a Ray cluster, which see the run folder under the same path."""
+    ray: Any = import_extra("ray", "ray", "--backend ray")
+    register: Any = import_extra("ray.util.joblib", "ray", "--backend ray")
+    try:
+        ray.init(address=scheduler, ignore_reinit_error=True)
+    except Exception as error:
+        raise ParameterError(f"Ray could not be reached at {scheduler or 'this machine'}: {error}") from error
+    register.register_ray()
+    with joblib.parallel_config(backend="ray", n_jobs=n_jobs):
+        yield Pool("ray", joblib.effective_n_jobs(n_jobs), None, None)
+
+
+BACKENDS: dict[str, Callable[..., Any]] = {"dask": dask_pool, "loky": local_pool, "ray": ray_pool}
+
+
+@contextmanager
+def open_pool(backend: str, n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
+    """Make workers ready.
+
+    Parameters
+    ----------
+    backend : {"loky", "dask", "ray"}
+    n_jobs : int
+        Workers at the most; -1 is one a core, or all of a cluster.
+    n_cells : int
+        More workers than that are not started.
+    scheduler : str, optional
+        The address of a cluster.
+    """
+    open_one = lookup("backend", backend, BACKENDS)
+    if n_jobs != -1 and n_jobs < 1:
+        raise ParameterError(f"n_jobs must be at least 1, or -1 for all cores; got {n_jobs}.")
+    with open_one(n_jobs, n_cells, scheduler) as pool:
+        yield pool

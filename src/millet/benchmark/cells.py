@@ -1,0 +1,75 @@
+"""Cells: what one worker does at a time: train and evaluate one model on one dataset once, or one ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from millet.benchmark.experiment import Experiment
+from millet.benchmark.models import MethodSpec, ModelSpec
+from millet.benchmark.rows import RowKey
+from millet.benchmark.sources import DataSpec
+
+ENSEMBLE = -1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One dataset, model and repeat; its methods are those whose rows are wanted.
+
+    Attributes
+    ----------
+    data : DataSpec
+    model : ModelSpec
+    repeat : int
+        Counted from 0; -1 is the ensemble of all repeats.
+    methods : tuple of MethodSpec
+    """
+
+    data: DataSpec
+    model: ModelSpec
+    repeat: int
+    methods: tuple[MethodSpec, ...]
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether this is the ensemble of all repeats."""
+        return self.repeat == ENSEMBLE
+
+    @property
+    def place(self) -> Path:
+        """Where it keeps its files inside the folders of a run."""
+        return Path(self.data.name, self.model.name, "ensemble" if self.is_ensemble else str(self.repeat))
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return f"{self.data.name} {self.model.name} {'ensemble' if self.is_ensemble else self.repeat}"
+
+    @property
+    def keys(self) -> list[RowKey]:
+        """The keys of its rows."""
+        return [(self.data.name, self.model.name, self.repeat, method.name) for method in self.methods]
+
+
+def all_cells(experiment: Experiment) -> list[Cell]:
+    """Return every cell of an experiment, each ensemble behind its members."""
+    cells = []
+    for data in experiment.datasets:
+        for model in experiment.models:
+            repeats = [*range(experiment.repeats), *([ENSEMBLE] if model.ensemble else [])]
+            for repeat in repeats:
+                methods = tuple(m for m in experiment.methods if m.applies_to(model.pooling, repeat))
+                cells.append(Cell(data, model, repeat, methods))
+    return cells
+
+
+def outstanding(cells: Iterable[Cell], present: Collection[RowKey]) -> list[Cell]:
+    """Return the cells some of whose rows are not there, with the methods of just these rows."""
+    left = []
+    for cell in cells:
+        methods = tuple(m for m, key in zip(cell.methods, cell.keys, strict=True) if key not in present)
+        if methods:
+            left.append(replace(cell, methods=methods))
+    return left

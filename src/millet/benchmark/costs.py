@@ -1,0 +1,122 @@
+"""Costs: how long cells will take, from what others took, or from a second's trial.
+
+The unit is a pass: one timepoint of one case through a network, forwards.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import final
+
+import torch
+import torch.nn.functional as F
+
+from millet.benchmark.cells import Cell
+from millet.benchmark.experiment import Experiment
+from millet.benchmark.models import OWN
+from millet.benchmark.rows import Row
+from millet.benchmark.sources import Size
+from millet.nn import MilletNetwork
+
+# Forwards, backwards (twice the work), and the inference pass that selects the best epoch.
+PASSES_PER_EPOCH = 4
+# Predicting and explaining, then four orders of removal in ten steps that leave 72.5 % of a series on average.
+PASSES_PER_EVALUATION = 2 + 4 * 10 * 0.725
+DEFAULT_SAMPLES = 500
+UNKNOWN = Size(500, 500, 500)
+
+
+@final
+class Costs:
+    """Estimates for the cells of one experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    path : Path, optional
+        Folder with datasets.
+    rows : iterable of dict
+        Rows of this run, from which the speed of each backbone is taken; a backbone without any is tried.
+
+    Attributes
+    ----------
+    rates : dict
+        Seconds a pass, by backbone.
+    absent : list of str
+        Datasets whose size nobody knows, because they are not here.
+    """
+
+    def __init__(self, experiment: Experiment, path: Path | None, rows: Iterable[Row] = ()) -> None:
+        self._experiment = experiment
+        sizes = {data.name: data.size(path) for data in experiment.datasets}
+        self.absent = [name for name, size in sizes.items() if size is None]
+        self._sizes = {name: size or UNKNOWN for name, size in sizes.items()}
+        measured = self._measured_rates(rows)
+        backbones = {model.backbone for model in experiment.models}
+        self.rates = {name: measured.get(name) or trial_rate(name) for name in sorted(backbones)}
+
+    def seconds(self, cell: Cell) -> float:
+        """Return the estimated seconds of a cell on one core."""
+        passes = self._passes(cell, self._experiment.recipe.n_epochs)
+        return self.rates[cell.model.backbone] * passes
+
+    def _passes(self, cell: Cell, n_epochs: float) -> float:
+        size = self._sizes[cell.data.name]
+        n_networks = self._experiment.repeats if cell.is_ensemble else 1
+        passes = 0.0 if cell.is_ensemble else float(n_epochs * size.n_train * PASSES_PER_EPOCH)
+        for method in cell.methods:
+            n_cases = min(method.n_cases or size.n_test, size.n_test)
+            asked = 0.0
+            if "shap" in method.name or "lime" in method.name:
+                asked = method.options.get("n_samples", DEFAULT_SAMPLES) / 2  # half the timepoints on average
+            passes += n_networks * n_cases * (PASSES_PER_EVALUATION + asked)
+        return passes * size.n_timepoints
+
+    def _measured_rates(self, rows: Iterable[Row]) -> Mapping[str, float]:
+        seconds: dict[str, float] = defaultdict(float)
+        passes: dict[str, float] = defaultdict(float)
+        models = {model.name: model for model in self._experiment.models}
+        data = {spec.name: spec for spec in self._experiment.datasets}
+        own = tuple(method for method in self._experiment.methods if method.name == OWN)
+        for row in rows:
+            if row["status"] == "done" and row["method"] == OWN and not row["ensemble"]:
+                cell = Cell(data[row["dataset"]], models[row["model"]], row["repeat"], own)
+                spent = sum(row[f"{part}_seconds"] for part in ("train", "inference", "explain", "evaluate"))
+                seconds[row["backbone"]] += spent * row["machine"]["n_threads"]
+                passes[row["backbone"]] += self._passes(cell, row["n_epochs_run"])
+        return {name: seconds[name] / passes[name] for name in seconds}
+
+
+@functools.cache
+def trial_rate(backbone: str, n_cases: int = 8, n_timepoints: int = 256, n_steps: int = 2) -> float:
+    """Return the seconds a pass of a backbone, measured on one core with noise.
+
+    Examples
+    --------
+    >>> 0 < trial_rate("fcn", n_steps=1) < 0.01
+    True
+    """
+    network = MilletNetwork(1, 10, backbone)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        x = torch.zeros(n_cases, 1, n_timepoints)
+        target = torch.zeros(n_cases, dtype=torch.long)
+
+        def step() -> None:
+            F.cross_entropy(network(x).logits, target).backward()  # type: ignore[no-untyped-call]
+            with torch.inference_mode():
+                network(x)
+
+        step()  # the first one also sets things up
+        clock = time.process_time()  # not the time of others, should the machine be busy
+        for _ in range(n_steps):
+            step()
+        spent = time.process_time() - clock
+    finally:
+        torch.set_num_threads(before)
+    return spent / (n_steps * PASSES_PER_EPOCH * n_cases * n_timepoints)

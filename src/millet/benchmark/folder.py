@@ -1,0 +1,83 @@
+"""The run folder: which experiment it belongs to, and that one process at a time writes to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from millet.atomic import atomic_path
+from millet.benchmark.experiment import Experiment
+from millet.benchmark.rows import RowsFile, cannot_write
+from millet.errors import StorageError
+from millet.locks import locked
+from millet.version import __version__
+
+FORMAT = "millet-run"
+VERSION = 1
+DESCRIPTION = "run.json"
+LOCK = "lock"
+
+
+@contextmanager
+def open_run(folder: Path, experiment: Experiment) -> Iterator[RowsFile]:
+    """Claim a run folder for an experiment, and yield its rows.
+
+    Parameters
+    ----------
+    folder : Path
+        A new or empty folder, or that of an earlier run of the same experiment.
+    experiment : Experiment
+
+    Raises
+    ------
+    StorageError
+        If the folder holds something else, can't be written to, or is in use by another process.
+    """
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _refuse_foreign(folder)
+            held.enter_context(locked(folder / LOCK, wait=False))
+            _claim(folder / DESCRIPTION, experiment)
+            rows = RowsFile(folder)
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+        yield rows
+
+
+def _refuse_foreign(folder: Path) -> None:
+    names = {file.name for file in folder.iterdir()}
+    if names - {LOCK} and DESCRIPTION not in names:
+        raise StorageError(f"{folder} holds something other than a run. Choose another folder with --out.")
+
+
+def _claim(path: Path, experiment: Experiment) -> None:
+    """Write what the folder is for, or see that it is for the same."""
+    wanted = {"format": FORMAT, "version": VERSION, "millet": __version__, **experiment.to_dict()}
+    wanted["fingerprint"] = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
+    if not path.exists():
+        with atomic_path(path) as temporary:
+            temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        return
+    found = _read(path)
+    if found.get("fingerprint") != wanted["fingerprint"]:
+        different = [key for key in wanted if key != "fingerprint" and found.get(key) != wanted[key]]
+        raise StorageError(
+            f"{path.parent} belongs to another run: {found.get('name')!r}, tier {found.get('tier')!r}, by version "
+            f"{found.get('millet')} of MILLET (different: {', '.join(different) or 'fingerprint'}). Choose another "
+            "folder with --out."
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise StorageError(f"{path} is damaged ({error}). Choose another folder with --out.") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise StorageError(f"{path} does not describe a run. Choose another folder with --out.")
+    return found

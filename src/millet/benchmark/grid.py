@@ -1,0 +1,102 @@
+"""The grid while it runs: what is left, what is under way, and what each ensemble still waits for."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import final
+
+from millet.benchmark.cells import Cell
+from millet.benchmark.models import OWN
+from millet.benchmark.rows import Row
+
+# A cell during which so many workers died is taken for the cause.
+LOSSES_ALLOWED = 3
+
+
+@final
+class Grid:
+    """Cells in the order to run them: an ensemble as soon as its members are there, else the longest cell first.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        What is left.
+    rows : iterable of dict
+        What is there.
+    n_members : int
+        Repeats that an ensemble consists of.
+    cost : callable
+        Estimated seconds of a cell.
+    """
+
+    def __init__(
+        self, cells: Iterable[Cell], rows: Iterable[Row], n_members: int, cost: Callable[[Cell], float]
+    ) -> None:
+        cells = list(cells)
+        self.cost = {cell.place: cost(cell) for cell in cells}
+        self._n_members = n_members
+        members = [cell for cell in cells if not cell.is_ensemble]
+        # Both queues are read by joblib's threads, written by this one; a deque allows that.
+        self._members = deque(sorted(members, key=lambda cell: -self.cost[cell.place]))
+        self._ready: deque[Cell] = deque()
+        self._waiting = {cell.place.parent: cell for cell in cells if cell.is_ensemble}
+        self._under_way: dict[Path, Cell] = {}
+        self._losses: Counter[Path] = Counter()
+        self._status: defaultdict[Path, dict[int, str]] = defaultdict(dict)
+        self.note(rows)
+
+    def take(self) -> Iterator[Cell]:
+        """Yield cells to run, until there is none that could be run now."""
+        while self._ready or self._members:
+            cell = self._ready.popleft() if self._ready else self._members.popleft()
+            self._under_way[cell.place] = cell
+            yield cell
+
+    @property
+    def has_work(self) -> bool:
+        """Whether `take` would yield anything."""
+        return bool(self._ready or self._members)
+
+    @property
+    def seconds_left(self) -> float:
+        """Estimated seconds of everything that is not done, on one core."""
+        left = [*self._members, *self._ready, *self._under_way.values(), *self._waiting.values()]
+        return sum(self.cost[cell.place] for cell in left)
+
+    def finish(self, cell: Cell, rows: Iterable[Row]) -> None:
+        """Take note of a cell that was run, which may set an ensemble free."""
+        self._under_way.pop(cell.place, None)
+        self.note(rows)
+
+    def note(self, rows: Iterable[Row]) -> None:
+        """Take note of rows, and of the ensembles whose members are now all there."""
+        for row in rows:
+            if row["method"] == OWN and not row["ensemble"]:
+                self._status[Path(row["dataset"], row["model"])][row["repeat"]] = row["status"]
+        for place in list(self._waiting):
+            if list(self._status[place].values()).count("done") == self._n_members:
+                self._ready.append(self._waiting.pop(place))
+
+    def hopeless(self) -> list[tuple[Cell, str]]:
+        """Return ensembles that can't be had, because a member failed, and why; each of them once."""
+        found = []
+        for place in list(self._waiting):
+            states = self._status[place]
+            failed = sorted(repeat for repeat, status in states.items() if status == "failed")
+            if failed and len(states) == self._n_members:
+                found.append((self._waiting.pop(place), f"these members failed: {', '.join(map(str, failed))}"))
+        return found
+
+    def lose(self) -> list[tuple[Cell, str]]:
+        """Queue what was under way again after workers died; return the cells that are not to be tried again."""
+        given_up = []
+        for cell in list(self._under_way.values()):
+            self._losses[cell.place] += 1
+            if self._losses[cell.place] >= LOSSES_ALLOWED:
+                given_up.append((cell, f"its worker died {LOSSES_ALLOWED} times, perhaps for lack of memory"))
+            else:
+                (self._ready if cell.is_ensemble else self._members).appendleft(cell)
+        self._under_way.clear()
+        return given_up

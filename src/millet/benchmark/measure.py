@@ -1,0 +1,128 @@
+"""Measurements: a fitted model, a test split and a method in; the numbers of one row out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from millet.benchmark.models import OWN, MethodSpec
+from millet.benchmark.rows import Row
+from millet.classifier import MilletClassifier
+from millet.datasets import Dataset
+from millet.evaluation import METRICS, evaluate
+from millet.explanation import Explanation
+from millet.metrics import ndcg_at_n
+from millet.posthoc import explain
+
+
+def measure(classifier: MilletClassifier, test: Dataset, method: MethodSpec, metrics: tuple[str, ...]) -> Row:
+    """Return the metrics and times of one method.
+
+    Parameters
+    ----------
+    classifier : MilletClassifier
+    test : Dataset
+        With labels.
+    method : MethodSpec
+        What explains; "own" is the model itself.
+    metrics : tuple of str
+        Those that do not apply are left out; empty for all that do.
+
+    Returns
+    -------
+    dict
+        What `millet.evaluate` gives; `inference_seconds` for predicting, `explain_seconds` for explaining and
+        `evaluate_seconds` for scoring all `n_cases`; of the model's own explanation also `per_class_accuracy`,
+        `missed` (how often a case of one class was taken for which other) and, where the relevant timepoints are
+        known, `missed_ndcg_at_n` (how well the scores of the true class find them all the same).
+    """
+    cases = test if method.n_cases is None else spread(test, method.n_cases)
+    clock = time.perf_counter()
+    predicted = classifier.predict(cases.X)
+    inference_seconds = time.perf_counter() - clock
+    clock = time.perf_counter()
+    explanation = _explanation(classifier, cases, method)
+    explain_seconds = time.perf_counter() - clock
+    clock = time.perf_counter()
+    applicable = _applicable(metrics, cases, explanation)
+    row: Row = dict(evaluate(classifier, cases, explanation=explanation, metrics=applicable, progress=False))
+    row |= {
+        "dataset": test.name,
+        "method": method.name,
+        "inference_seconds": round(inference_seconds, 4),
+        "explain_seconds": round(explain_seconds, 4),
+        "evaluate_seconds": round(time.perf_counter() - clock, 4),
+    }
+    return row | _by_class(cases, predicted, explanation) if method.name == OWN else row
+
+
+def spread(data: Dataset, n_cases: int) -> Dataset:
+    """Return some cases, evenly spread over the split, so that classes that come in order all occur.
+
+    Examples
+    --------
+    >>> from millet import make_web_traffic
+    >>> spread(make_web_traffic(3, sampling_interval=60), 10).y.tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    if n_cases >= len(data):
+        return data
+    chosen = np.linspace(0, len(data) - 1, n_cases).round().astype(int)
+    return Dataset(
+        name=data.name,
+        X=[data.X[case] for case in chosen] if isinstance(data.X, list) else data.X[chosen],
+        y=None if data.y is None else data.y[chosen],
+        classes=data.classes,
+        relevant=None if data.relevant is None else data.relevant[chosen],
+        split=data.split,
+        source=data.source,
+        class_names=data.class_names,
+    )
+
+
+def _explanation(classifier: MilletClassifier, cases: Dataset, method: MethodSpec) -> Explanation:
+    if method.name == OWN:
+        return classifier.explain(cases.X, members=len(classifier.networks_) > 1)
+    return explain(method.name, classifier, cases.X, progress=False, **method.options)
+
+
+def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanation) -> list[str] | None:
+    if not metrics:
+        return None
+    available = {"labels", "scores"}
+    available |= {"relevant"} if cases.relevant is not None else set()
+    available |= {"members"} if len(explanation.members) > 1 else set()
+    return [name for name in metrics if available.issuperset(METRICS[name])]
+
+
+def _by_class(cases: Dataset, predicted: NDArray[Any], explanation: Explanation) -> Row:
+    truth = np.asarray(cases.y)
+    missed = Counter((str(t), str(p)) for t, p in zip(truth.tolist(), predicted.tolist(), strict=True) if t != p)
+    row: Row = {
+        "per_class_accuracy": {
+            str(label): float((predicted[truth == label] == label).mean()) for label in np.unique(truth)
+        },
+        "missed": {
+            label: {taken: n for (true, taken), n in sorted(missed.items()) if true == label}
+            for label in sorted({true for true, _ in missed})
+        },
+    }
+    if cases.relevant is not None:
+        row["missed_ndcg_at_n"] = _found_all_the_same(cases, truth, predicted != truth, explanation)
+    return row
+
+
+def _found_all_the_same(
+    cases: Dataset, truth: NDArray[Any], wrong: NDArray[np.bool_], explanation: Explanation
+) -> dict[str, float]:
+    """Return the mean NDCG@n of each class's misclassified cases, by the scores of the true class."""
+    codes = np.searchsorted(explanation.classes, truth)
+    of_true = explanation.scores[np.arange(len(truth)), codes]
+    relevant = np.asarray(cases.relevant)[:, : of_true.shape[1]]
+    found = ndcg_at_n(of_true, relevant, lengths=explanation.lengths)
+    means = {str(label): found[wrong & (truth == label)] for label in np.unique(truth[wrong])}
+    return {label: float(np.nanmean(values)) for label, values in means.items() if not np.isnan(values).all()}

@@ -1,0 +1,161 @@
+"""Models and methods of an experiment: what is trained, and what explains it besides.
+
+In:  the tables ``[[models]]`` and ``[methods]`` of an experiment file.
+Out: `ModelSpec` and `MethodSpec`, checked by building each network once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from millet.benchmark.tomltable import Table, refuse_duplicates
+from millet.errors import ParameterError, lookup
+from millet.nn import BACKBONES, POOLINGS, MilletNetwork
+from millet.posthoc import METHODS
+
+OWN = "own"
+NETWORK_SETTINGS = ("padding", "positions", "dropout")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One model of the grid.
+
+    Attributes
+    ----------
+    name : str
+        "<pooling>-<backbone>", and the step of an ablation where there is one.
+    backbone, pooling : str
+    ensemble : bool
+        Whether the repeats are also evaluated together.
+    settings : dict
+        `padding`, `positions` and `dropout` where they are not the paper's; `step` numbers an ablation's steps.
+    """
+
+    name: str
+    backbone: str
+    pooling: str
+    ensemble: bool
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def network_settings(self) -> dict[str, Any]:
+        """The settings that are parameters of `MilletClassifier`."""
+        return {name: value for name, value in self.settings.items() if name in NETWORK_SETTINGS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    """A post-hoc method and where it is applied.
+
+    Attributes
+    ----------
+    name : str
+        In `millet.posthoc.METHODS`, or "own" for what the model itself says.
+    n_cases : int, optional
+        Test cases to explain, evenly spread over the split; all by default.
+    repeats : int, optional
+        Explain only so many of the repeats, and no ensembles.
+    poolings : tuple of str
+        The poolings to explain.
+    options : dict
+        Of the method.
+    """
+
+    name: str
+    n_cases: int | None = None
+    repeats: int | None = None
+    poolings: tuple[str, ...] = tuple(POOLINGS)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def applies_to(self, pooling: str, repeat: int) -> bool:
+        """Whether it explains this repeat (-1: the ensemble) of a model with this pooling."""
+        return pooling in self.poolings and (self.repeats is None or 0 <= repeat < self.repeats)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {**asdict(self), "poolings": list(self.poolings)}
+
+
+def parse_models(items: list[Any], repeats: int) -> tuple[ModelSpec, ...]:
+    """Return the models: each table's backbones x poolings.
+
+    Examples
+    --------
+    >>> [model.name for model in parse_models([{"backbones": ["fcn", "lite"], "poolings": ["gap"]}], repeats=1)]
+    ['gap-fcn', 'gap-lite']
+    """
+    specs: list[ModelSpec] = []
+    for item in items:
+        table = Table("[[models]]", item)
+        backbones, poolings = table.texts("backbones"), table.texts("poolings")
+        ensemble = table.flag("ensemble", repeats > 1)
+        settings = _parse_settings(Table("settings in [[models]]", table.take("settings", {})))
+        table.finish()
+        if ensemble and repeats == 1:
+            raise ParameterError("ensemble = true in [[models]] needs repeats of at least 2; there is 1.")
+        step = f"-step{settings['step']}" if "step" in settings else ""
+        specs += [
+            ModelSpec(f"{pooling}-{backbone}{step}", backbone, pooling, ensemble, settings)
+            for backbone in backbones
+            for pooling in poolings
+        ]
+    for spec in specs:
+        lookup("backbone", spec.backbone, BACKBONES)
+        lookup("pooling", spec.pooling, POOLINGS)
+        MilletNetwork(1, 2, spec.backbone, spec.pooling, **spec.network_settings)
+    refuse_duplicates("[[models]]", [spec.name for spec in specs])
+    return tuple(specs)
+
+
+def _parse_settings(table: Table) -> dict[str, Any]:
+    """Return the settings that are there; `MilletNetwork` judges the values of its own."""
+    settings: dict[str, Any] = {"step": table.integer("step", 1, at_least=1)} if "step" in table else {}
+    settings |= {key: table.take(key, None) for key in NETWORK_SETTINGS if key in table}
+    if "positions" in settings:
+        table.flag("positions", False)
+    table.finish()
+    return settings
+
+
+def parse_methods(value: Any, models: tuple[ModelSpec, ...]) -> tuple[MethodSpec, ...]:
+    """Return the methods; the models' own explanations always come first.
+
+    Examples
+    --------
+    >>> models = parse_models([{"backbones": ["fcn"], "poolings": ["gap"]}], repeats=1)
+    >>> [method.name for method in parse_methods({"shap": {"n_cases": 3}}, models)]
+    ['own', 'shap']
+    """
+    specs = [MethodSpec(OWN)]
+    listed = Table("[methods]", value)
+    Table("[methods.own]", listed.take(OWN, {})).finish()
+    for name, options in listed.rest().items():
+        run = lookup("method", name, METHODS)
+        table = Table(f"[methods.{name}]", options)
+        n_cases = table.optional_integer("n_cases", at_least=1)
+        repeats = table.optional_integer("repeats", at_least=1)
+        # Only networks with this pooling have class activation maps.
+        default = ("gap",) if name == "cam" else tuple(POOLINGS)
+        poolings = table.texts("poolings") if "poolings" in table else default
+        for pooling in poolings:
+            lookup("pooling", pooling, POOLINGS)
+        if not any(model.pooling in poolings for model in models):
+            raise ParameterError(
+                f"[methods.{name}] applies to {', '.join(poolings)}, and no model has such a pooling."
+            )
+        known = {key: None for key, found in inspect.signature(run).parameters.items() if found.kind is _KEYWORD}
+        given = table.rest()
+        for option in given:
+            lookup(f"option of {name}", option, known)
+        specs.append(MethodSpec(name, n_cases, repeats, poolings, given))
+    return tuple(specs)
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY

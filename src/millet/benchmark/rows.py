@@ -1,0 +1,149 @@
+"""Rows: one JSON object a line, appended by one process, whole or not at all.
+
+In:  what `millet.benchmark.work` measured.
+Out: ``rows.jsonl``, which `millet.report` reads.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, final
+
+from millet.atomic import atomic_path
+from millet.errors import StorageError
+
+Row = dict[str, Any]
+RowKey = tuple[str, str, int, str]
+
+ROWS = "rows.jsonl"
+
+
+def key_of(row: Row) -> RowKey:
+    """Return what makes a row unique: dataset, model, repeat and method."""
+    return str(row["dataset"]), str(row["model"]), int(row["repeat"]), str(row["method"])
+
+
+def read_rows(folder: str | PathLike[str]) -> list[Row]:
+    r"""Return the rows of a run folder; the torn last line of a run that was killed is left out.
+
+    Parameters
+    ----------
+    folder : path-like
+        The run folder; one without rows has none.
+
+    Raises
+    ------
+    StorageError
+        If a line that is not the last one is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"dataset": "Beef"}\n{"dataset": "Cof')
+    >>> read_rows(folder)
+    [{'dataset': 'Beef'}]
+    """
+    return _parse(Path(folder) / ROWS)[0]
+
+
+@final
+class RowsFile:
+    """The rows of a run folder that this process alone writes to.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder, whose lock this process holds. A torn last line is cut off.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ROWS
+        self.rows, whole_bytes = _parse(self.path)
+        if self.path.exists() and self.path.stat().st_size > whole_bytes:
+            os.truncate(self.path, whole_bytes)
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add rows; when this returns, they are on the disk."""
+        text = "".join(_line(row) for row in rows)
+        size = self.path.stat().st_size if self.path.exists() else 0
+        try:
+            with self.path.open("ab") as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            if self.path.exists():
+                os.truncate(self.path, size)
+            raise cannot_write(self.path, error) from error
+        self.rows.extend(json.loads(line) for line in text.splitlines())
+
+    def discard(self, unwanted: Callable[[Row], bool]) -> int:
+        """Rewrite the file without some rows, and return how many these were."""
+        kept = [row for row in self.rows if not unwanted(row)]
+        n_discarded = len(self.rows) - len(kept)
+        if n_discarded:
+            try:
+                with atomic_path(self.path) as temporary:
+                    temporary.write_text("".join(_line(row) for row in kept), encoding="utf-8")
+            except OSError as error:
+                raise cannot_write(self.path, error) from error
+            self.rows = kept
+        return n_discarded
+
+
+def cannot_write(path: Path, error: OSError) -> StorageError:
+    """Return the error to raise where a run folder can't be written to."""
+    return StorageError(
+        f"{path} can't be written: {error.strerror or error}. The rows so far are kept. Make room or mend the "
+        "permissions, then run the same command to go on."
+    )
+
+
+def _line(row: Row) -> str:
+    # Without the default ensure_ascii, a label could hold a separator that other readers take for a line's end.
+    return json.dumps({name: strict(value) for name, value in row.items()}, allow_nan=False) + "\n"
+
+
+def strict(value: Any) -> Any:
+    """Return a value as JSON has it: null for NaN and infinities, at any depth."""
+    if isinstance(value, dict):
+        return {name: strict(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _parse(path: Path) -> tuple[list[Row], int]:
+    """Return the whole rows, and the number of bytes they take."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return [], 0
+    except OSError as error:
+        raise StorageError(f"{path} can't be read: {error.strerror or error}.") from error
+    lines = content.split(b"\n")
+    rows: list[Row] = []
+    whole = 0
+    for number, line in enumerate(lines[:-1], start=1):
+        row = _row(line)
+        if row is None:
+            if any(lines[number:]):
+                raise StorageError(f"{path}, line {number} is damaged; remove that line to run its cell again.")
+            break
+        rows.append(row)
+        whole += len(line) + 1
+    return rows, whole
+
+
+def _row(line: bytes) -> Row | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None

@@ -1,0 +1,205 @@
+"""The runner: an experiment and a folder in, all of its rows in that folder out, however often it is interrupted.
+
+One process writes: this one. Workers train and measure; what they return is appended as it comes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple, final
+
+from millet.benchmark.backends import Pool, WorkerLostError, open_pool
+from millet.benchmark.cells import Cell, all_cells, outstanding
+from millet.benchmark.costs import Costs
+from millet.benchmark.experiment import Experiment
+from millet.benchmark.folder import open_run
+from millet.benchmark.grid import Grid
+from millet.benchmark.rows import Row, RowsFile, key_of
+from millet.benchmark.times import in_words
+from millet.benchmark.work import CellResult, Job, failure_row
+from millet.errors import StorageError
+
+Say = Callable[[str], None]
+
+
+class Outcome(NamedTuple):
+    """What became of a grid.
+
+    Attributes
+    ----------
+    n_cells : int
+        Cells of the grid, ensembles included.
+    n_run : int
+        Cells that this call has run.
+    failed : list of dict
+        The rows of everything that failed, now or earlier.
+    """
+
+    n_cells: int
+    n_run: int
+    failed: list[Row]
+
+
+def run_benchmark(
+    experiment: Experiment,
+    out: str | PathLike[str],
+    *,
+    path: str | PathLike[str] | None = None,
+    n_jobs: int = -1,
+    backend: str = "loky",
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    say: Say = lambda _: None,
+) -> Outcome:
+    """Run what is left of a grid.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    out : path-like
+        The run folder: new, or that of an earlier call, which goes on. On a cluster, all workers must see it.
+    path : path-like, optional
+        Folder with datasets, as for `millet.load_dataset`.
+    n_jobs : int, default=-1
+        Cells at a time; -1 is one a core, or all workers of a cluster.
+    backend : {"loky", "dask", "ray"}
+        Where cells run: processes of this machine, or a cluster.
+    scheduler : str, optional
+        The address of the cluster.
+    retry_failed : bool, default=False
+        Forget rows of failures, so that their cells are run again.
+    say : callable
+        Called with a line whenever a cell is done.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    StorageError
+        If the folder belongs to another run, is in use, or can't be written to; the rows so far are kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from millet.benchmark import load_experiment, read_rows
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "toy.toml").write_text('''
+    ... name = "toy"
+    ... datasets = [{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }]
+    ... models = [{ backbones = ["fcn"], poolings = ["conjunctive"] }]
+    ... training = { n_epochs = 1 }
+    ... metrics = ["accuracy"]
+    ... tiers = { smoke = {} }
+    ... ''')
+    >>> run_benchmark(load_experiment(folder / "toy.toml"), folder / "run", n_jobs=1).n_run
+    1
+    >>> [row["status"] for row in read_rows(folder / "run")]
+    ['done']
+    """
+    folder = Path(out).absolute()
+    data = None if path is None else Path(path).absolute()
+    with open_run(folder, experiment) as rows:
+        if retry_failed:
+            rows.discard(lambda row: row["status"] == "failed")
+        cells = all_cells(experiment)
+        left = outstanding(cells, {key_of(row) for row in rows.rows})
+        if left:
+            with open_pool(backend, n_jobs, len(left), scheduler) as pool:
+                _Run(experiment, folder, data, rows, pool, left, say).run()
+        failed = [row for row in rows.rows if row["status"] == "failed"]
+        if not failed:
+            shutil.rmtree(folder / "cells", ignore_errors=True)
+    return Outcome(len(cells), len(left), failed)
+
+
+@final
+class _Run:
+    """One call's work on a grid."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: Path,
+        path: Path | None,
+        rows: RowsFile,
+        pool: Pool,
+        left: list[Cell],
+        say: Say,
+    ) -> None:
+        self._experiment, self._folder, self._path = experiment, folder, path
+        self._rows, self._pool, self._say = rows, pool, say
+        costs = Costs(experiment, path, rows.rows)
+        self._grid = Grid(left, rows.rows, experiment.repeats, costs.seconds)
+        self._n_left = len(left)
+        self._n_done = 0
+        self._total = self._grid.seconds_left
+        self._started = time.monotonic()
+
+    def run(self) -> None:
+        self._give_up(self._grid.hopeless())
+        # More than one round where an ensemble's last member was the last cell, or where workers died.
+        while self._grid.has_work:
+            try:
+                for result in self._pool.run(self._job(cell) for cell in self._grid.take()):
+                    self._store(result)
+            except WorkerLostError:
+                self._say("A worker died; the cells it was at are tried again.")
+                self._give_up(self._grid.lose())
+
+    def _job(self, cell: Cell) -> Job:
+        experiment, pool = self._experiment, self._pool
+        return Job(
+            cell=cell,
+            n_members=experiment.repeats,
+            seed=experiment.seed,
+            recipe_name=experiment.recipe_name,
+            recipe=experiment.recipe,
+            metrics=experiment.metrics,
+            folder=self._folder,
+            path=self._path,
+            n_threads=pool.n_threads,
+            owner=pool.owner,
+        )
+
+    def _store(self, result: CellResult) -> None:
+        if result.fatal:
+            self._rows.append(result.rows)
+            raise StorageError(
+                f"{result.cell.title} could not be run: {result.fatal}. The rows so far are kept. Make room, then "
+                "run the same command to go on."
+            )
+        self._record(result.cell, result.rows, result.seconds)
+        self._give_up(self._grid.hopeless())
+
+    def _record(self, cell: Cell, rows: list[Row], seconds: float) -> None:
+        self._rows.append(rows)
+        self._grid.finish(cell, rows)
+        self._n_done += 1
+        failed = [row for row in rows if row["status"] == "failed"]
+        news = failed[0]["error"] if failed else _accuracy(rows)
+        self._say(f"[{self._n_done}/{self._n_left}] {cell.title}: {news}, {in_words(seconds)}{self._time_left()}")
+
+    def _give_up(self, cells: list[tuple[Cell, str]]) -> None:
+        for cell, why in cells:
+            job = self._job(cell)
+            self._record(cell, [failure_row(job, method.name, f"Not run: {why}") for method in cell.methods], 0.0)
+
+    def _time_left(self) -> str:
+        """Estimate from how long the work so far really took; estimates themselves only compare cells."""
+        left = self._grid.seconds_left
+        done = self._total - left
+        if not left or not done:
+            return ""
+        spent = time.monotonic() - self._started
+        return f"; about {in_words(spent * left / done)} left"
+
+
+def _accuracy(rows: list[Row]) -> str:
+    known = [row["accuracy"] for row in rows if row.get("accuracy") is not None]
+    return f"accuracy {known[0]:.3f}" if known else "done"

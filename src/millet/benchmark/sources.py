@@ -1,0 +1,142 @@
+"""Sources: the datasets that an experiment names, or has generated, and how large they are.
+
+In:  names of the archive, "paper85", or arguments of the WebTraffic generator.
+Out: `DataSpec`, which a worker turns into two splits.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from millet.benchmark.tomltable import Table, refuse_duplicates
+from millet.datasets import Dataset, list_datasets, load_dataset, make_web_traffic
+from millet.datasets.catalogue import PAPER_DATASETS, WEB_TRAFFIC, entries, find
+from millet.datasets.locate import plain_name
+from millet.datasets.web_traffic import PUBLISHED_SEED
+from millet.errors import ParameterError, lookup
+
+ALL_OF_PAPER = "paper85"
+GENERATOR_KEYS = ("n_cases_per_class", "classes", "n_timepoints", "sampling_interval", "random_state")
+
+
+class Size(NamedTuple):
+    """How large a dataset is."""
+
+    n_train: int
+    n_test: int
+    n_timepoints: int
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """A dataset of an experiment.
+
+    Attributes
+    ----------
+    name : str
+    generator : dict, optional
+        Arguments of `millet.make_web_traffic`; None where the dataset is loaded by its name.
+    """
+
+    name: str
+    generator: dict[str, Any] | None = field(default=None)
+
+    def load(self, path: Path | None) -> tuple[Dataset, Dataset]:
+        """Return the two splits."""
+        if self.generator is None:
+            return load_dataset(self.name, path)
+        arguments = dict(self.generator)
+        # One stream for both splits, as the published ones are made.
+        rng = np.random.RandomState(arguments.pop("random_state", PUBLISHED_SEED))
+        train, test = (make_web_traffic(**arguments, random_state=rng, split=split) for split in ("train", "test"))
+        return _renamed(train, self.name), _renamed(test, self.name)
+
+    def size(self, path: Path | None) -> Size | None:
+        """Return how large it is: as the archive states it, else by loading it; None where it can't be loaded."""
+        entry = WEB_TRAFFIC if self.name == WEB_TRAFFIC.name else find(self.name)
+        if self.generator is None and entry is not None and entry.length is not None:
+            return Size(entry.n_train, entry.n_test, entry.length)
+        try:
+            train, test = self.load(path)
+        except Exception:
+            # Its cells will say what is wrong with it; a plan goes on without.
+            return None
+        return Size(len(train), len(test), int(max(train.lengths.max(), test.lengths.max())))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {"name": self.name} if self.generator is None else {"name": self.name, "generator": self.generator}
+
+
+def parse_datasets(items: list[Any], path: Path | None) -> tuple[DataSpec, ...]:
+    """Return the datasets of an experiment, checked.
+
+    Parameters
+    ----------
+    items : list
+        Names, "paper85" for all of the paper's, or tables: a `name` and arguments of `millet.make_web_traffic`.
+    path : Path, optional
+        Folder with datasets, whose names are known too.
+
+    Examples
+    --------
+    >>> [data.name for data in parse_datasets(["Coffee", {"name": "Tiny", "n_cases_per_class": 2}], None)]
+    ['Coffee', 'Tiny']
+    """
+    specs: list[DataSpec] = []
+    for item in items:
+        if item == ALL_OF_PAPER:
+            specs += [DataSpec(name) for name in PAPER_DATASETS]
+        elif isinstance(item, str):
+            specs.append(DataSpec(_known_name(item, path)))
+        else:
+            specs.append(_generated(item))
+    refuse_duplicates("datasets", [spec.name for spec in specs])
+    return tuple(specs)
+
+
+def _known_name(name: str, path: Path | None) -> str:
+    found = find(plain_name(name))
+    if found is not None:
+        return found.name
+    if name in _names_in(path):
+        return name
+    lookup("dataset", name, {**entries(), WEB_TRAFFIC.name: WEB_TRAFFIC, ALL_OF_PAPER: None})
+    return name
+
+
+@functools.lru_cache(maxsize=4)
+def _names_in(path: Path | None) -> frozenset[str]:
+    return frozenset(list_datasets(path))
+
+
+def _generated(item: Any) -> DataSpec:
+    table = Table("a table of datasets", item)
+    name = plain_name(table.text("name"))
+    if find(name) is not None or name in (WEB_TRAFFIC.name, ALL_OF_PAPER):
+        raise ParameterError(
+            f"A generated dataset can't be called {name!r}, which stands for the published one; choose another name."
+        )
+    arguments = {key: table.take(key, None) for key in GENERATOR_KEYS if key in table}
+    table.finish()
+    # Half a second that saves a grid of cells that all fail: generate the smallest such dataset now.
+    make_web_traffic(**{**arguments, "n_cases_per_class": min(1, arguments.get("n_cases_per_class", 1))})
+    return DataSpec(name, arguments)
+
+
+def _renamed(data: Dataset, name: str) -> Dataset:
+    return Dataset(
+        name=name,
+        X=data.X,
+        y=data.y,
+        classes=data.classes,
+        relevant=data.relevant,
+        split=data.split,
+        source=data.source,
+        class_names=data.class_names,
+    )

@@ -1,0 +1,250 @@
+"""Work: one cell in, its rows out; whatever goes wrong with it becomes a row that says so.
+
+Runs in a worker: a process of this machine, or of a cluster that sees the same run folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import shutil
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from numpy.typing import NDArray
+
+from millet.benchmark.cells import Cell
+from millet.benchmark.measure import measure
+from millet.benchmark.provenance import PeakMemory, commit, machine, versions
+from millet.benchmark.rows import Row
+from millet.benchmark.sources import DataSpec
+from millet.classifier import MilletClassifier
+from millet.datasets import Dataset
+from millet.datasets.dataset import Series
+from millet.errors import LabelError, StorageError
+from millet.locks import locked
+from millet.training import Recipe
+
+CHECKPOINT_SECONDS = 10.0
+# What makes every further cell fail too, so that going on would only produce failures.
+FATAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+# Training seeds torch's global generator: two threads of one worker must not do so at once.
+_ONE_CELL = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell and everything a worker needs to run it.
+
+    Attributes
+    ----------
+    cell : Cell
+    n_members : int
+        Repeats that an ensemble consists of.
+    seed : int
+        Of repeat 0.
+    recipe_name, recipe : str, Recipe
+    metrics : tuple of str
+    folder : Path
+        The run folder.
+    path : Path, optional
+        Folder with datasets.
+    n_threads : int, optional
+        Threads to compute with; None leaves that to the worker.
+    owner : int, optional
+        The process that started the worker; the worker ends when that one has.
+    """
+
+    cell: Cell
+    n_members: int
+    seed: int
+    recipe_name: str
+    recipe: Recipe
+    metrics: tuple[str, ...]
+    folder: Path
+    path: Path | None
+    n_threads: int | None = None
+    owner: int | None = None
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where an unfinished training is kept."""
+        return self.folder / "cells" / self.cell.place
+
+    def model_folder(self, repeat: int) -> Path:
+        """Return where the model of a repeat is kept."""
+        return self.folder / "models" / self.cell.place.with_name(str(repeat))
+
+
+class CellResult(NamedTuple):
+    """What became of a cell: its rows; or, where no cell can be run any more, why."""
+
+    cell: Cell
+    rows: list[Row]
+    seconds: float
+    fatal: str = ""
+
+
+def run_cell(job: Job) -> CellResult:
+    """Train the model, or load it where an earlier run has, and evaluate it by every method that is wanted."""
+    started = time.monotonic()
+    _end_with(job.owner)
+    rows: list[Row] = []
+    fatal = ""
+    with _ONE_CELL, _threads(job.n_threads):
+        try:
+            for row in _measured(job):
+                rows.append(row)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in FATAL:
+                fatal = f"{error.strerror} ({error.filename or job.folder})"
+            else:
+                rows += [_failure(job, method.name, error) for method in job.cell.methods[len(rows) :]]
+    return CellResult(job.cell, rows, time.monotonic() - started, fatal)
+
+
+def _measured(job: Job) -> Iterator[Row]:
+    """Yield a row for each method, as soon as it is known."""
+    PeakMemory.start()
+    train, test = _splits(job.cell.data, job.path)
+    if train.y is None or test.y is None:
+        raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
+    classifier = _ensemble(job) if job.cell.is_ensemble else _trained(job, train.X, train.y)
+    facts = _training_facts(job, classifier)
+    for method in job.cell.methods:
+        measured = measure(classifier, test, method, job.metrics)
+        yield {**_identity(job, method.name), "status": "done", "error": "", **facts, **measured, **_provenance()}
+
+
+_latest: tuple[Any, tuple[Dataset, Dataset]] | None = None
+
+
+def _splits(data: DataSpec, path: Path | None) -> tuple[Dataset, Dataset]:
+    """Load a dataset, unless it is the one of the cell before."""
+    global _latest
+    if _latest is None or _latest[0] != (data, path):
+        _latest = None
+        _latest = (data, path), data.load(path)
+    return _latest[1]
+
+
+def _trained(job: Job, X: Series, y: NDArray[Any]) -> MilletClassifier:
+    folder = job.model_folder(job.cell.repeat)
+    job.checkpoints.mkdir(parents=True, exist_ok=True)
+    # A worker that was given up for lost may still be at it; the second one finds the first one's model.
+    with locked(job.checkpoints.with_suffix(".lock")):
+        if (folder / "model.json").exists():
+            return MilletClassifier.load(folder)
+        model = job.cell.model
+        classifier = MilletClassifier(
+            model.backbone,
+            model.pooling,
+            recipe=job.recipe,
+            random_state=job.seed + job.cell.repeat,
+            checkpoint_dir=job.checkpoints,
+            checkpoint_seconds=CHECKPOINT_SECONDS,
+            n_jobs=1,
+            verbose=0,
+            **model.network_settings,
+        )
+        classifier.fit(X, y)
+        classifier.set_params(checkpoint_dir=None).save(folder)
+        shutil.rmtree(job.checkpoints, ignore_errors=True)
+    return MilletClassifier.load(folder)
+
+
+def _ensemble(job: Job) -> MilletClassifier:
+    """Put the members' networks into one classifier, which averages their logits."""
+    members = [MilletClassifier.load(job.model_folder(repeat)) for repeat in range(job.n_members)]
+    if len({member.training_summary_["fingerprint"] for member in members}) > 1:
+        raise StorageError(
+            f"The members of {job.cell.title} were trained on different data; the dataset has changed amidst the run."
+        )
+    ensemble = members[0]
+    ensemble.set_params(n_estimators=len(members))
+    ensemble.networks_ = [member.networks_[0] for member in members]
+    ensemble.training_summary_ = {
+        **ensemble.training_summary_,
+        "n_epochs": [member.training_summary_["n_epochs"][0] for member in members],
+    }
+    ensemble.history_ = type(ensemble.history_)([record for member in members for record in member.history_[-1:]])
+    return ensemble
+
+
+def _training_facts(job: Job, classifier: MilletClassifier) -> Row:
+    # `seconds` of an epoch's record goes on counting where a resumed training was resumed.
+    lasts = classifier.history_ if job.cell.is_ensemble else classifier.history_[-1:]
+    return {
+        "n_epochs_run": sum(classifier.training_summary_["n_epochs"]),
+        "train_seconds": round(sum(record.seconds for record in lasts), 3),
+        "n_parameters": sum(p.numel() for network in classifier.networks_ for p in network.parameters()),
+        "data_fingerprint": classifier.training_summary_["fingerprint"],
+    }
+
+
+def _identity(job: Job, method: str) -> Row:
+    cell = job.cell
+    return {
+        "dataset": cell.data.name,
+        "model": cell.model.name,
+        "backbone": cell.model.backbone,
+        "pooling": cell.model.pooling,
+        "settings": cell.model.settings,
+        "repeat": cell.repeat,
+        "ensemble": cell.is_ensemble,
+        "method": method,
+        "seed": None if cell.is_ensemble else job.seed + cell.repeat,
+        "recipe": job.recipe_name,
+    }
+
+
+def _provenance() -> Row:
+    return {
+        "peak_memory_mb": PeakMemory.read(),
+        "versions": versions(),
+        "commit": commit(),
+        "machine": machine(),
+    }
+
+
+def failure_row(job: Job, method: str, error: str, trace: str = "") -> Row:
+    """Return the row of something that could not be done."""
+    return {**_identity(job, method), "status": "failed", "error": error, "traceback": trace, **_provenance()}
+
+
+def _failure(job: Job, method: str, error: Exception) -> Row:
+    message = " ".join(str(error).split())
+    trace = "".join(traceback.format_exception(error))
+    return failure_row(job, method, f"{type(error).__name__}: {message}", trace)
+
+
+@contextmanager
+def _threads(n_threads: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@functools.cache
+def _end_with(owner: int | None) -> None:
+    """End this worker when the process that started it has: nobody would take its results."""
+    if owner is None or owner == os.getpid():
+        return
+
+    def watch() -> None:
+        while os.getppid() == owner:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

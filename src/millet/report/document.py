@@ -1,0 +1,230 @@
+"""The document: a run in, ``report.md`` with its pictures out.
+
+In:  a run folder, and published results where the user has them.
+Out: files, and `Report`, which the command ``millet report`` prints.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from millet.atomic import atomic_path
+from millet.datasets.catalogue import WEB_TRAFFIC
+from millet.errors import did_you_mean
+from millet.plots import save_figure
+from millet.report.ablation import ablation_section
+from millet.report.cost import complexity_section, parameters_section, run_time_section
+from millet.report.false_negatives import false_negatives_section
+from millet.report.layout import Section, Table
+from millet.report.properties import properties_section
+from millet.report.published import Published
+from millet.report.ranking import ranking_section
+from millet.report.rows import Run, read_run
+from millet.report.ucr import ucr_section
+from millet.report.webtraffic import webtraffic_section
+
+SECTIONS: dict[str, Callable[[Run, Published], Section]] = {
+    "webtraffic": webtraffic_section,
+    "false_negatives": false_negatives_section,
+    "ucr": ucr_section,
+    "ranking": ranking_section,
+    "properties": properties_section,
+    "ablation": ablation_section,
+    "parameters": parameters_section,
+    "run_time": run_time_section,
+    "complexity": complexity_section,
+}
+# A table that an experiment file lists, and the section it stands in; a section's own name stands for all its tables.
+TABLES = {
+    "webtraffic_prediction": "webtraffic",
+    "webtraffic_interpretability": "webtraffic",
+    "per_class_accuracy": "false_negatives",
+    "ucr_prediction": "ucr",
+    "ucr_interpretability": "ucr",
+    "ucr_sota": "ranking",
+    "dataset_properties": "properties",
+    "model_variance": "properties",
+    "ablation_balanced_accuracy": "ablation",
+    "ablation_aopcr": "ablation",
+    **{name: name for name in SECTIONS},
+}
+# What an experiment is about, by its name, where it lists no tables.
+EXPERIMENTS = {
+    "webtraffic": ("webtraffic", "false_negatives"),
+    "false_negatives": ("false_negatives",),
+    "ucr": ("ucr", "ranking", "properties"),
+    "ablation": ("ablation",),
+    "runtime": ("run_time", "parameters", "complexity"),
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+        The Markdown file; pictures lie beside it.
+    pictures : tuple of Path
+        The PNG files.
+    text : str
+        The same tables for a terminal.
+    """
+
+    path: Path
+    pictures: tuple[Path, ...]
+    text: str
+
+
+def write_report(
+    folder: str | os.PathLike[str],
+    *,
+    published: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Turn the rows of a benchmark into the paper's tables and figures, ours beside the published ones.
+
+    Parameters
+    ----------
+    folder : path-like
+        The run folder, with ``run.json`` and ``rows.jsonl``.
+    published : path-like, optional
+        Folder with the authors' and the bake-off's per-dataset results; see `millet.report.published`.
+    out : path-like, optional
+        Where to write; by default the folder ``report`` inside the run folder.
+    path : path-like, optional
+        Folder with datasets, as for `millet.load_dataset`; from them comes the balance of their classes.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    DatasetNotFoundError
+        If there is no run, or no folder of published results.
+    DatasetFormatError
+        If a file holds something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "run.json").write_text('{"name": "toy", "tables": ["complexity"]}')
+    >>> _ = (folder / "rows.jsonl").write_text("")
+    >>> write_report(folder).path.name
+    'report.md'
+    """
+    run = read_run(folder)
+    results = Published(None if published is None else Path(published))
+    target = Path(folder) / "report" if out is None else Path(out)
+    names, notes = chosen_sections(run)
+    sections = [
+        properties_section(run, results, path) if name == "properties" else SECTIONS[name](run, results)
+        for name in names
+    ]
+    notes = (*run.notes, *notes, *_missing(results))
+    pictures = tuple(_save_pictures(section, target) for section in sections)
+    with atomic_path(target / "report.md") as temporary:
+        temporary.write_text(_markdown(run, sections, notes), encoding="utf-8")
+    return Report(target / "report.md", sum(pictures, ()), _text(run, sections, notes))
+
+
+def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the sections that a run's report has, and what to say of those nobody knows.
+
+    The experiment's list ``tables`` decides; where it has none, its name; else what its rows are of.
+    """
+    listed = run.experiment.get("tables")
+    if isinstance(listed, list) and listed:
+        wanted = [str(name).replace("-", "_") for name in listed]
+        notes = tuple(
+            f"Unknown table {name!r} in run.json; known: {', '.join(TABLES)}.{did_you_mean(name, TABLES)}"
+            for name in wanted
+            if name not in TABLES
+        )
+        return tuple(dict.fromkeys(TABLES[name] for name in wanted if name in TABLES)), notes
+    if run.name in EXPERIMENTS:
+        return EXPERIMENTS[run.name], ()
+    is_traffic = WEB_TRAFFIC.name in run.datasets
+    others = [name for name in run.datasets if name != WEB_TRAFFIC.name]
+    return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(EXPERIMENTS["ucr"] if others else ())), ()
+
+
+def _missing(results: Published) -> tuple[str, ...]:
+    if results.folder is None:
+        return (
+            "Published per-dataset results were not given (--published): without them nothing is said about the "
+            "authors' spread, and the state of the art is missing.",
+        )
+    if results.missing:
+        return (f"Missing among the published results: {', '.join(sorted(results.missing))}.",)
+    return ()
+
+
+def _save_pictures(section: Section, target: Path) -> tuple[Path, ...]:
+    paths = []
+    for picture in section.pictures:
+        figure = picture.draw().get_figure(root=True)
+        assert figure is not None
+        paths.append(target / f"{picture.name}.png")
+        save_figure(figure, paths[-1])
+    return tuple(paths)
+
+
+def _facts(run: Run) -> str:
+    planned = f" of {len(run.planned('datasets'))}" if run.planned("datasets") else ""
+    models = f" of {len(run.planned('models'))}" if run.planned("models") else ""
+    recipes = sorted({str(row.content["recipe"]) for row in run.done if row.content.get("recipe")})
+    tier = run.experiment.get("tier")
+    parts = [
+        f"{len(run.datasets)}{planned} datasets",
+        f"{len(run.models)}{models} models",
+        f"{len(run.done)} rows",
+        f"{len(run.failed)} failed",
+        *([f"tier {tier}"] if tier else []),
+        *([f"recipe {'; '.join(recipes)}"] if recipes else []),
+    ]
+    return ", ".join(parts) + "."
+
+
+def _failures(run: Run) -> Table | None:
+    if not run.failed:
+        return None
+    rows = tuple(
+        (
+            row.dataset,
+            row.model,
+            "ensemble" if row.ensemble else str(row.repeat),
+            row.method,
+            " ".join(row.error.split()),
+        )
+        for row in run.failed
+    )
+    covered = f"{len(run.failed)} of {len(run.failed) + len(run.done)} rows"
+    return Table("Failed", "", covered, ("dataset", "model", "repeat", "method", "error"), rows)
+
+
+def _markdown(run: Run, sections: list[Section], notes: tuple[str, ...]) -> str:
+    parts = [f"# {run.name}", _facts(run), *notes]
+    for section in sections:
+        parts += [f"## {section.title}", *section.notes]
+        parts += [table.to_markdown() for table in section.tables]
+        parts += [f"![{picture.caption}]({picture.name}.png)\n\n{picture.caption}" for picture in section.pictures]
+    failures = _failures(run)
+    parts += [] if failures is None else ["## Failures", failures.to_markdown()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _text(run: Run, sections: list[Section], notes: tuple[str, ...]) -> str:
+    parts = [f"{run.name}: {_facts(run)}", *notes]
+    for section in sections:
+        parts += [section.title.upper(), *section.notes, *(table.to_text() for table in section.tables)]
+    failures = _failures(run)
+    parts += [] if failures is None else [failures.to_text()]
+    return "\n\n".join(parts)

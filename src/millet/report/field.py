@@ -1,0 +1,105 @@
+"""The field: our models among the classifiers of the paper, on the datasets that all have.
+
+In:  `Run` and `Published`.
+Out: `Field`, read by `millet.report.ranking` and `millet.report.properties`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from millet.report.names import MODELS, STATE_OF_THE_ART
+from millet.report.published import Published
+from millet.report.rows import Run
+
+# The short table's field: what the paper builds on and what it recommends, for each backbone.
+SHORT = tuple(model for model in MODELS if model.startswith(("gap-", "conjunctive-")))
+
+
+@dataclass(frozen=True)
+class Field:
+    """Classifiers and their results on the same datasets.
+
+    Attributes
+    ----------
+    classifiers : tuple of str
+        Models of the paper, then the state of the art.
+    ours : tuple of bool
+        Whether a classifier's results are this run's; else they are published ones.
+    datasets : tuple of str
+        Those on which all have a result.
+    values : ndarray of shape (n_datasets, n_classifiers)
+        Results.
+    """
+
+    classifiers: tuple[str, ...]
+    ours: tuple[bool, ...]
+    datasets: tuple[str, ...]
+    values: NDArray[np.float64]
+
+    def column(self, classifier: str) -> NDArray[np.float64]:
+        """Return a classifier's results, of shape (n_datasets,)."""
+        column: NDArray[np.float64] = self.values[:, self.classifiers.index(classifier)]
+        return column
+
+
+def gather_field(
+    run: Run,
+    published: Published,
+    models: Sequence[str],
+    datasets: Sequence[str],
+    metric: str,
+    *,
+    with_ours: bool = True,
+) -> Field:
+    """Put our results in the place of the authors' where this run has them.
+
+    Parameters
+    ----------
+    run, published : Run, Published
+        Where results come from.
+    models : sequence of str
+        The paper's models that belong to the field; those that nobody has results of are left out.
+    datasets : sequence of str
+        The datasets to look at.
+    metric : str
+        The result.
+    with_ours : bool
+        False for the published results alone, on the same datasets.
+
+    Returns
+    -------
+    Field
+    """
+    own = _covering(run, models, datasets, metric)
+    common = [name for name in datasets if all(run.value(name, model, metric) is not None for model in own)]
+    columns: dict[str, tuple[bool, list[float | None]]] = {}
+    for model in models:
+        is_ours = with_ours and model in own
+        source = run.value if is_ours else published.ensemble
+        columns[model] = (is_ours, [source(name, model, metric) for name in common])
+    for classifier in STATE_OF_THE_ART:
+        columns[classifier] = (False, [published.other(name, classifier, metric) for name in common])
+    kept = {name: column for name, column in columns.items() if any(value is not None for value in column[1])}
+    table = np.array([column for _, column in kept.values()], dtype=np.float64).T.reshape(len(common), len(kept))
+    whole: NDArray[np.bool_] = np.isfinite(table).all(axis=1)  # type: ignore[assignment]
+    return Field(
+        tuple(kept),
+        tuple(is_ours for is_ours, _ in kept.values()),
+        tuple(name for name, is_whole in zip(common, whole, strict=True) if is_whole),
+        table[whole],
+    )
+
+
+def _covering(run: Run, models: Sequence[str], datasets: Sequence[str], metric: str) -> list[str]:
+    """Return our models with results on at least half as many datasets as the one with most.
+
+    A model that the benchmark has only begun with would leave the others next to nothing to be compared on.
+    """
+    counts = {model: sum(run.value(name, model, metric) is not None for name in datasets) for model in models}
+    most = max(counts.values(), default=0)
+    return [model for model, count in counts.items() if count and 2 * count >= most]

@@ -1,0 +1,185 @@
+"""Layout: tables, pictures and sections, and how they become Markdown or plain text.
+
+In:  cells, from the modules that know the paper's tables.
+Out: read by `millet.report.document`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from millet.statistics import run_spread
+from millet.tables import format_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NONE = "–"
+# All models in all their ways to explain fit; all models on all datasets do not.
+TERMINAL_ROWS = 60
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a report.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    source : str
+        Where the paper has it; empty where it does not.
+    coverage : str
+        How much of the grid it covers, such as "12 of 85 datasets".
+    header : tuple of str
+        A word for each column; the first column is names, the others are numbers.
+    rows : tuple of tuples of str
+        One cell for each column.
+    notes : tuple of str
+        What a reader should know.
+    """
+
+    title: str
+    source: str
+    coverage: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """Title, source and coverage in one line."""
+        source = f" ({self.source})" if self.source else ""
+        return f"{self.title}{source}: {self.coverage}"
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown, under a heading of its own."""
+        right = ["---", *["--:"] * (len(self.header) - 1)]
+        lines = [self.header, right, *self.rows]
+        table = "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+        return "\n\n".join([f"### {self.heading}", table, *self.notes])
+
+    def to_text(self) -> str:
+        """Return the table for a terminal; of a very long one, only how long it is."""
+        if len(self.rows) > TERMINAL_ROWS:
+            return f"{self.heading}\n\n{len(self.rows)} rows, to be found in the Markdown file."
+        table = format_table(self.header, self.rows, right=self.header[1:])
+        return "\n".join([self.heading, "", table, *(["", *self.notes] if self.notes else [])])
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of a report, drawn when it is saved.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, without its suffix.
+    caption : str
+        What it shows.
+    draw : callable
+        Returns the matplotlib axes it drew on.
+    """
+
+    name: str
+    caption: str
+    draw: Callable[[], Axes]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables and pictures that belong together."""
+
+    title: str
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Ours beside the paper's.
+
+    Attributes
+    ----------
+    name : str
+        The model, or the group of models.
+    ours, paper : float or None
+        The two numbers.
+    our_runs, authors_runs : sequence of float
+        Single repeats behind them; empty where unknown.
+    """
+
+    name: str
+    ours: float | None
+    paper: float | None
+    our_runs: Sequence[float] = ()
+    authors_runs: Sequence[float] = ()
+
+
+COMPARED = ("ours", "paper", "difference", "our runs", "authors' runs", "inside spread")
+
+
+def compared(cell: Cell, digits: int = 3) -> tuple[str, ...]:
+    """Return the cells of a row under the name and `COMPARED`.
+
+    The mean of our single repeats is inside the authors' spread where it lies between their least and greatest.
+
+    Examples
+    --------
+    >>> compared(Cell("GAP FCN", 0.76, 0.75, [0.7, 0.72], [0.69, 0.72, 0.73]))
+    ('GAP FCN', '0.760', '0.750', '+0.010', '0.710', '0.690 to 0.730', 'yes')
+    """
+    runs = mean(cell.our_runs)
+    known = len(cell.authors_runs) >= 2
+    spread = run_spread(np.asarray(cell.authors_runs)) if known else None
+    return (
+        cell.name,
+        shown(cell.ours, digits),
+        shown(cell.paper, digits),
+        shown_difference(cell.ours, cell.paper, digits),
+        shown(runs, digits),
+        f"{spread.low:.{digits}f} to {spread.high:.{digits}f}" if spread else NONE,
+        spread.verdict(runs) if spread and runs is not None else NONE,
+    )
+
+
+def shown(number: float | None, digits: int = 3) -> str:
+    """Return a number for a table; "–" for None.
+
+    Examples
+    --------
+    >>> shown(0.12345), shown(None)
+    ('0.123', '–')
+    """
+    return NONE if number is None or not math.isfinite(number) else f"{number:.{digits}f}"
+
+
+def shown_difference(ours: float | None, theirs: float | None, digits: int = 3) -> str:
+    """Return a difference with its sign; "–" where a number is missing.
+
+    Examples
+    --------
+    >>> shown_difference(0.5, 0.75), shown_difference(None, 1.0)
+    ('-0.250', '–')
+    """
+    if ours is None or theirs is None:
+        return NONE
+    return f"{ours - theirs:+.{digits}f}"
+
+
+def mean(numbers: Sequence[float | None]) -> float | None:
+    """Return the mean; None of no numbers, and where one is missing.
+
+    Examples
+    --------
+    >>> mean([1.0, 2.0]), mean([1.0, None])
+    (1.5, None)
+    """
+    known = [number for number in numbers if number is not None]
+    return sum(known) / len(known) if known and len(known) == len(numbers) else None

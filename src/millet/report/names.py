@@ -1,0 +1,76 @@
+"""Names: what rows, files and tables call the same model, metric or classifier.
+
+Out: registries that the other modules of `millet.report` walk through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BACKBONES = {"fcn": "FCN", "resnet": "ResNet", "inceptiontime": "InceptionTime"}
+POOLINGS = {
+    "gap": "GAP",
+    "attention": "Attention",
+    "instance": "Instance",
+    "additive": "Additive",
+    "conjunctive": "Conjunctive",
+}
+# GAP is what the paper builds on; the rest is what it proposes.
+MILLET_POOLINGS = tuple(pooling for pooling in POOLINGS if pooling != "gap")
+MODELS = tuple(f"{pooling}-{backbone}" for backbone in BACKBONES for pooling in POOLINGS)
+
+# The paper's name for a classifier: its column in the bake-off's files.
+STATE_OF_THE_ART = {
+    "Hydra-MR": "MR-Hydra",
+    "FreshPRINCE": "FreshPRINCE",
+    "PF": "PF",
+    "RDST": "RDST",
+    "RSTSF": "R-STSF",
+    "WEASEL-D": "WEASEL-2",
+    "HC2": "HC2",
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is called, shown and filed.
+
+    Attributes
+    ----------
+    title : str
+        Its name in tables.
+    authors, bakeoff : str
+        Its name in the file names of the published results; empty where they do not have it.
+    higher_is_better : bool
+        Whether more is better.
+    """
+
+    title: str
+    authors: str = ""
+    bakeoff: str = ""
+    higher_is_better: bool = True
+
+
+METRICS = {
+    "accuracy": Metric("Accuracy", "acc", "accuracy"),
+    "balanced_accuracy": Metric("Balanced accuracy", "bal_acc", "balacc"),
+    "auroc": Metric("AUROC", "auroc", "auroc"),
+    "loss": Metric("Loss", "loss", "logloss", higher_is_better=False),
+    "aopcr": Metric("AOPCR", "aopcr"),
+    "ndcg_at_n": Metric("NDCG@n", "ndcg"),
+    "ndcg_at_n_without_all_relevant": Metric("NDCG@n without cases that are relevant throughout"),
+}
+
+
+def model_title(model: str) -> str:
+    """Return a model's name as tables show it.
+
+    Examples
+    --------
+    >>> model_title("conjunctive-inceptiontime"), model_title("HC2")
+    ('Conjunctive InceptionTime', 'HC2')
+    """
+    pooling, _, backbone = model.partition("-")
+    if pooling in POOLINGS and backbone in BACKBONES:
+        return f"{POOLINGS[pooling]} {BACKBONES[backbone]}"
+    return model

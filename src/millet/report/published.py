@@ -1,0 +1,137 @@
+"""Published: per-dataset results of others, from files that the user has.
+
+In:  a folder with ``authors/<UCR|WebTraffic>/<Backbone>/test_<metric>.csv`` (columns ``<Pooling><Backbone> <run>``
+     and ``<Pooling><Backbone>Ensemble 0``) and ``bakeoff/bakeoff_redux_85_<metric>_split0.csv``.
+Out: `Published`, which answers None for what it does not have and remembers which files were missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from millet.datasets.catalogue import WEB_TRAFFIC
+from millet.errors import DatasetFormatError, DatasetNotFoundError
+from millet.report.names import BACKBONES, METRICS, POOLINGS, STATE_OF_THE_ART
+
+# dataset -> column -> result
+Results = dict[str, dict[str, float]]
+
+
+@final
+class Published:
+    """Results of the paper's authors and of the bake-off, one number for each dataset.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Where the files are; None for none at all.
+
+    Attributes
+    ----------
+    missing : list of str
+        The files that were asked for and are not there, relative to the folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        if folder is not None and not folder.is_dir():
+            raise DatasetNotFoundError(
+                f"No folder {folder} with published results. Leave out --published, or mend it."
+            )
+        self.folder = folder
+        self.missing: list[str] = []
+        self._read: dict[str, Results] = {}
+
+    def runs(self, dataset: str, model: str, metric: str) -> NDArray[np.float64]:
+        """Return the results of the authors' single runs, of shape (n_runs,); empty where there are none."""
+        stem, line = self._authors(dataset, model, metric)
+        runs = [line[name] for name in line if re.fullmatch(rf"{re.escape(stem)} \d+", name)]
+        return np.array([value for value in runs if math.isfinite(value)], dtype=np.float64)
+
+    def ensemble(self, dataset: str, model: str, metric: str) -> float | None:
+        """Return the result of the ensemble of the authors' runs, or None."""
+        stem, line = self._authors(dataset, model, metric)
+        value = line.get(f"{stem}Ensemble 0", math.nan)
+        return value if math.isfinite(value) else None
+
+    def other(self, dataset: str, classifier: str, metric: str) -> float | None:
+        """Return the bake-off's result of a classifier, under the paper's name for it, or None."""
+        bakeoff = METRICS[metric].bakeoff
+        if not bakeoff:
+            return None
+        line = self._file(f"bakeoff/bakeoff_redux_85_{bakeoff}_split0.csv").get(dataset, {})
+        value = line.get(STATE_OF_THE_ART.get(classifier, classifier), math.nan)
+        return value if math.isfinite(value) else None
+
+    def _authors(self, dataset: str, model: str, metric: str) -> tuple[str, dict[str, float]]:
+        pooling, _, backbone = model.partition("-")
+        authors = METRICS[metric].authors
+        if not authors or pooling not in POOLINGS or backbone not in BACKBONES:
+            return "", {}
+        kind = "WebTraffic" if dataset == WEB_TRAFFIC.name else "UCR"
+        if metric == "ndcg_at_n" and kind == "UCR":
+            return "", {}  # nobody knows which timepoints are relevant there
+        results = self._file(f"authors/{kind}/{BACKBONES[backbone]}/test_{authors}.csv")
+        return f"{POOLINGS[pooling]}{BACKBONES[backbone]}", results.get(dataset, {})
+
+    def _file(self, name: str) -> Results:
+        if self.folder is None:
+            return {}
+        if name not in self._read:
+            path = self.folder / name
+            self._read[name] = read_results(path) if path.is_file() else {}
+            if not path.is_file():
+                self.missing.append(name)
+        return self._read[name]
+
+
+def read_results(path: Path) -> Results:
+    r"""Read a table of results: one line a dataset, one column a classifier.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file with a header; the first column names the dataset. An empty cell stands for no result.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "accuracy.csv"
+    >>> _ = path.write_text("dataset,PF,HC2\nBeef,0.7,0.8\n")
+    >>> read_results(path)
+    {'Beef': {'PF': 0.7, 'HC2': 0.8}}
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = csv.reader(file)
+        header = next(lines, None)
+        if not header or len(header) < 2:
+            raise DatasetFormatError(path, "expected a header: the dataset, then one column for each classifier.", 1)
+        results: Results = {}
+        for line in lines:
+            if not line:
+                continue
+            if len(line) != len(header):
+                raise DatasetFormatError(
+                    path, f"expected {len(header)} cells as in the header; got {len(line)}.", lines.line_num
+                )
+            if line[0] in results:
+                raise DatasetFormatError(path, f"the dataset {line[0]} was there before.", lines.line_num)
+            results[line[0]] = {
+                column: _number(cell, path, lines.line_num) for column, cell in zip(header[1:], line[1:], strict=True)
+            }
+    return results
+
+
+def _number(cell: str, path: Path, line: int) -> float:
+    if not cell.strip():
+        return math.nan
+    try:
+        return float(cell)
+    except ValueError:
+        raise DatasetFormatError(path, f"expected a number; got {cell!r}.", line) from None

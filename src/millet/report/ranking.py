@@ -1,0 +1,189 @@
+"""Ranking: mean, rank and wins among the state of the art, and the pictures of it (Tab. 2, App. D.3, Fig. 5, 6).
+
+In:  `Run` and `Published`.
+Out: one `Section`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from millet.report.critical_difference import plot_critical_difference
+from millet.report.field import SHORT, Field, gather_field
+from millet.report.figures import plot_head_to_head, plot_trade_off
+from millet.report.layout import NONE, Picture, Section, Table, shown
+from millet.report.names import METRICS, MODELS, model_title
+from millet.report.paper import paper_table
+from millet.report.published import Published
+from millet.report.rows import Run
+from millet.report.ucr import coverage, ucr_datasets
+from millet.statistics import average_ranks, compare_classifiers, count_wins, head_to_head, pareto_front
+
+HEADER = (
+    "classifier",
+    "source",
+    "mean",
+    "rank",
+    "wins",
+    "authors: mean",
+    "rank ",
+    "wins ",
+    "paper, 85: mean / rank / wins",
+)
+WIN_DECIMALS = 3
+BEST, RIVALS = "conjunctive-inceptiontime", ("gap-inceptiontime", "HC2", "Hydra-MR")
+LOSS_NOTE = (
+    "The paper's losses of the state of the art are in bits, of probabilities clipped at 0.01; all others are in "
+    "nats. Neither those nor any rank among them can be compared with ours."
+)
+
+
+def ranking_section(run: Run, published: Published) -> Section:
+    """Return the tables and pictures that place our models among other classifiers."""
+    names, notes = ucr_datasets(run)
+    tables = [
+        table
+        for metric in ("accuracy", "balanced_accuracy", "auroc", "loss")
+        for source, models in (("ucr_summary", SHORT), ("ucr_all", MODELS))
+        if (table := _ranks(run, published, source, models, names, metric)) is not None
+    ]
+    pictures: list[Picture] = []
+    field = gather_field(run, published, SHORT, names, "balanced_accuracy")
+    if len(field.datasets) > 1 and len(field.classifiers) > 1:
+        tables.append(_significance(field))
+        pictures.append(_critical_difference(field))
+        duels = [rival for rival in RIVALS if {rival, BEST} <= set(field.classifiers)]
+        if duels:
+            tables.append(_duels(field, duels))
+            pictures += [_duel(field, rival) for rival in duels]
+    trade_off = _trade_off(run, names)
+    if trade_off is not None:
+        tables.append(trade_off[0])
+        pictures.append(trade_off[1])
+    return Section("Ranking", tuple(tables), tuple(pictures), notes)
+
+
+def _ranks(
+    run: Run, published: Published, source: str, models: Sequence[str], names: Sequence[str], metric: str
+) -> Table | None:
+    field = gather_field(run, published, models, names, metric)
+    if not field.datasets or len(field.classifiers) < 2:
+        return None
+    authors = gather_field(run, published, models, field.datasets, metric, with_ours=False)
+    comparable = authors.classifiers == field.classifiers and authors.datasets == field.datasets
+    ours, theirs = _statistics(field, metric), _statistics(authors, metric) if comparable else None
+    paper = paper_table(source)
+    rows = []
+    for place, classifier in enumerate(field.classifiers):
+        figures = paper.parts[metric].get(classifier)
+        rows.append((
+            model_title(classifier), "ours" if field.ours[place] else "published", *ours[place],
+            *(theirs[place] if theirs else (NONE,) * 3),
+            f"{figures['mean']:.3f} / {figures['rank']:.3f} / {figures['wins']}" if figures else NONE,
+        ))  # fmt: skip
+    notes = [
+        f"Ranks and wins among {len(field.classifiers)} classifiers on {len(field.datasets)} datasets. Authors: the "
+        "same with the authors' results in the place of ours. Wins are counted at three decimals, as in the paper."
+    ]
+    notes += [LOSS_NOTE] if metric == "loss" else []
+    title = f"UCR: {METRICS[metric].title} among {len(field.classifiers)} classifiers"
+    return Table(title, paper.table, coverage(field.datasets), HEADER, tuple(rows), tuple(notes))
+
+
+def _statistics(field: Field, metric: str) -> list[tuple[str, str, str]]:
+    better = METRICS[metric].higher_is_better
+    ranks = average_ranks(field.values, higher_is_better=better)
+    wins = count_wins(field.values, higher_is_better=better, decimals=WIN_DECIMALS)
+    means = field.values.mean(axis=0)
+    return [(shown(m), shown(r), str(w)) for m, r, w in zip(means, ranks, wins, strict=True)]
+
+
+def _significance(field: Field) -> Table:
+    comparison = compare_classifiers(field.values, [model_title(name) for name in field.classifiers])
+    friedman = comparison.friedman
+    notes = [
+        "Two-sided Wilcoxon signed-rank tests of all pairs, Holm-corrected, at 0.05."
+        + ("" if friedman is None else f" Friedman: {friedman.statistic:.2f}, p = {friedman.p_value:.2g}.")
+    ]
+    order = np.argsort(comparison.ranks, kind="stable")
+    members = [[number for number, clique in enumerate(comparison.cliques, 1) if place in clique] for place in order]
+    rows = tuple(
+        (comparison.names[place], shown(float(comparison.ranks[place])), ", ".join(map(str, groups)) or NONE)
+        for place, groups in zip(order, members, strict=True)
+    )
+    header = ("classifier", "average rank", "cliques")
+    return Table(
+        "UCR: balanced accuracy, who can't be told apart",
+        "Fig. 5",
+        coverage(field.datasets),
+        header,
+        rows,
+        tuple(notes),
+    )
+
+
+def _critical_difference(field: Field) -> Picture:
+    titles = [
+        f"{model_title(name)}{' (ours)' if is_ours else ''}"
+        for name, is_ours in zip(field.classifiers, field.ours, strict=True)
+    ]
+    return Picture(
+        "critical_difference",
+        f"Critical difference diagram, balanced accuracy, {coverage(field.datasets)}: average ranks; a bar joins "
+        "classifiers that can't be told apart.",
+        lambda: plot_critical_difference(compare_classifiers(field.values, titles)),
+    )
+
+
+def _duels(field: Field, rivals: Sequence[str]) -> Table:
+    paper = paper_table("comparisons")
+    rows = []
+    for rival in rivals:
+        duel = head_to_head(field.column(BEST), field.column(rival))
+        best, worst = (f"{field.datasets[place]} {duel.gains[place]:+.3f}" for place in (duel.best, duel.worst))
+        count = paper.value("wins_or_draws", rival, "count")
+        rows.append((
+            model_title(rival), f"{duel.wins} / {duel.draws} / {duel.losses}",
+            f"{duel.wins + duel.draws} of {len(field.datasets)}", f"{count:.0f} of 85", best, worst,
+        ))  # fmt: skip
+    header = ("against", "wins / draws / losses", "wins or draws", "paper", "greatest gain", "greatest loss")
+    title = f"UCR: {model_title(BEST)} head to head, balanced accuracy"
+    return Table(title, "App. D.3", coverage(field.datasets), header, tuple(rows))
+
+
+def _duel(field: Field, rival: str) -> Picture:
+    titles = (model_title(BEST), model_title(rival))
+    return Picture(
+        f"head_to_head_{rival}",
+        f"{titles[0]} against {titles[1]}: balanced accuracy, {coverage(field.datasets)}.",
+        lambda: plot_head_to_head(field.column(BEST), field.column(rival), field.datasets, titles),
+    )
+
+
+def _trade_off(run: Run, names: Sequence[str]) -> tuple[Table, Picture] | None:
+    # The paper leaves out Attention, whose evidence does not tell classes apart.
+    models = [model for model in MODELS if not model.startswith("attention-")]
+    points = {}
+    common = [
+        name for name in names
+        if all(run.value(name, model, "aopcr") is not None for model in models if model in run.models)
+    ]  # fmt: skip
+    for model in models:
+        found = [[run.value(name, model, metric) for metric in ("accuracy", "aopcr")] for name in common]
+        table = np.array(found, dtype=np.float64)
+        if table.size and np.isfinite(table).all():
+            points[model] = (float(table[:, 0].mean()), float(table[:, 1].mean()))
+    if len(points) < 2:
+        return None
+    front = pareto_front(list(points.values()))
+    rows = tuple(
+        (model_title(model), shown(accuracy), shown(aopcr), "yes" if on_front else "no")
+        for (model, (accuracy, aopcr)), on_front in zip(points.items(), front, strict=True)
+    )
+    header = ("model", "accuracy", "AOPCR", "on the Pareto front")
+    table_ = Table("UCR: accuracy and AOPCR", "Fig. 6", coverage(common), header, rows)
+    caption = f"Accuracy and AOPCR of our models, {coverage(common)}; the line is the Pareto front."
+    titled = {model_title(model): point for model, point in points.items()}
+    return table_, Picture("trade_off", caption, lambda: plot_trade_off(titled))

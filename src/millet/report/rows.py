@@ -1,0 +1,238 @@
+"""Rows: what a benchmark wrote, read back.
+
+In:  a run folder: ``run.json`` (the experiment) and ``rows.jsonl`` (one cell of the grid a line).
+Out: `Run`, which answers for the tables of `millet.report`. Keys it does not know are left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+from millet.errors import DatasetFormatError, DatasetNotFoundError
+
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cell of the grid: a model on a dataset, one repeat or the ensemble of all, one way to explain it.
+
+    Attributes
+    ----------
+    dataset, model : str
+        Such as "GunPoint" and "conjunctive-inceptiontime".
+    repeat : int
+        The number of the repeat; of an ensemble -1.
+    ensemble : bool
+        Whether it is the ensemble of all repeats.
+    method : str
+        How it was explained; "own" for the model's own way.
+    failed : bool
+        Whether there is an error instead of results.
+    error : str
+        What went wrong.
+    content : dict
+        Everything the line held.
+    """
+
+    dataset: str
+    model: str
+    repeat: int
+    ensemble: bool
+    method: str
+    failed: bool
+    error: str
+    content: dict[str, Any] = field(repr=False)
+
+    def number(self, key: str) -> float | None:
+        """Return a finite number that the row holds, or None."""
+        value = self.content.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return None
+        return float(value)
+
+
+@final
+class Run:
+    """The rows of one experiment.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they came from.
+    experiment : dict
+        The content of ``run.json``.
+    rows : iterable of Row
+        In the order they were written; of a cell that was run again, the last counts.
+    notes : sequence of str
+        What was odd about the files.
+    """
+
+    def __init__(
+        self, folder: Path, experiment: dict[str, Any], rows: Iterable[Row], notes: Iterable[str] = ()
+    ) -> None:
+        self.folder = folder
+        self.experiment = experiment
+        self.notes = tuple(notes)
+        self._rows = {(row.dataset, row.model, row.ensemble, row.repeat, row.method): row for row in rows}
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return str(self.experiment.get("name") or self.folder.name)
+
+    @cached_property
+    def done(self) -> tuple[Row, ...]:
+        """Rows with results."""
+        return tuple(row for row in self._rows.values() if not row.failed)
+
+    @cached_property
+    def failed(self) -> tuple[Row, ...]:
+        """Rows with an error instead."""
+        return tuple(row for row in self._rows.values() if row.failed)
+
+    @cached_property
+    def datasets(self) -> tuple[str, ...]:
+        """Datasets with at least one result, sorted."""
+        return tuple(sorted({row.dataset for row in self.done}, key=str.casefold))
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """Models with at least one result, in the experiment's order."""
+        found = dict.fromkeys(row.model for row in self.done)
+        planned = self.planned("models")
+        return tuple(sorted(found, key=lambda model: planned.index(model) if model in planned else len(planned)))
+
+    @cached_property
+    def has_ensembles(self) -> bool:
+        """Whether the repeats were put together, as for the paper's tables."""
+        return any(row.ensemble for row in self.done)
+
+    def planned(self, what: str) -> tuple[str, ...]:
+        """Return the names in the experiment's "datasets" or "models"; empty where it has no such list."""
+        names = self.experiment.get(what)
+        if not isinstance(names, list):
+            return ()
+        return tuple(str(name.get("name", "")) if isinstance(name, dict) else str(name) for name in names)
+
+    def find(self, dataset: str, model: str, *, ensemble: bool, method: str = OWN) -> tuple[Row, ...]:
+        """Return the rows of one model on one dataset: its repeats, or its ensemble."""
+        return self._cells.get((dataset, model, ensemble, method), ())
+
+    def runs(self, dataset: str, model: str, metric: str, method: str = OWN) -> tuple[float, ...]:
+        """Return the results of the single repeats."""
+        numbers = (row.number(metric) for row in self.find(dataset, model, ensemble=False, method=method))
+        return tuple(number for number in numbers if number is not None)
+
+    def single(self, dataset: str, model: str, metric: str, method: str = OWN) -> float | None:
+        """Return the mean of the single repeats, or None."""
+        runs = self.runs(dataset, model, metric, method)
+        return sum(runs) / len(runs) if runs else None
+
+    def ensemble(self, dataset: str, model: str, metric: str, method: str = OWN) -> float | None:
+        """Return the result of the ensemble, or None."""
+        rows = self.find(dataset, model, ensemble=True, method=method)
+        return rows[-1].number(metric) if rows else None
+
+    def value(self, dataset: str, model: str, metric: str, method: str = OWN) -> float | None:
+        """Return what the paper's tables show: the ensemble's result; in a run without ensembles, the mean."""
+        if self.has_ensembles:
+            return self.ensemble(dataset, model, metric, method)
+        return self.single(dataset, model, metric, method)
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str, bool, str], tuple[Row, ...]]:
+        cells: dict[tuple[str, str, bool, str], tuple[Row, ...]] = {}
+        for row in sorted(self.done, key=lambda row: row.repeat):
+            key = (row.dataset, row.model, row.ensemble, row.method)
+            cells[key] = (*cells.get(key, ()), row)
+        return cells
+
+
+def read_run(folder: str | os.PathLike[str]) -> Run:
+    """Read the rows of a benchmark.
+
+    Parameters
+    ----------
+    folder : path-like
+        With ``run.json`` and ``rows.jsonl``.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    DatasetNotFoundError
+        If one of the files is not there.
+    DatasetFormatError
+        If a file holds something else. A last line that is cut off, as a killed process leaves it, is left out and
+        noted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "run.json").write_text('{"name": "toy"}')
+    >>> _ = (folder / "rows.jsonl").write_text('{"dataset": "Beef", "model": "gap-fcn", "accuracy": 0.75}')
+    >>> read_run(folder).single("Beef", "gap-fcn", "accuracy")
+    0.75
+    """
+    path = Path(folder)
+    experiment = _read_experiment(path / "run.json")
+    rows_path = path / "rows.jsonl"
+    if not rows_path.is_file():
+        raise DatasetNotFoundError(f"{path} holds no rows.jsonl: nothing has been run yet. Run: millet benchmark")
+    lines = rows_path.read_text(encoding="utf-8", errors="replace").split("\n")
+    filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    rows, notes = [], []
+    for number, line in filled:
+        try:
+            rows.append(_parse(line, rows_path, number))
+        except json.JSONDecodeError as error:
+            if number != len(lines):  # only a line without its end can have been cut off
+                raise DatasetFormatError(rows_path, f"expected one JSON object; {error.msg}.", number) from error
+            notes.append(f"The last line of rows.jsonl (line {number}) is cut off and was left out.")
+    return Run(path, experiment, rows, notes)
+
+
+def _read_experiment(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise DatasetNotFoundError(f"{path.parent} is no run folder: it holds no run.json. Run: millet benchmark")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DatasetFormatError(path, f"expected JSON; {error}.") from error
+    if not isinstance(content, dict):
+        raise DatasetFormatError(path, f"expected a JSON object; got a {type(content).__name__}.")
+    return content
+
+
+def _parse(line: str, path: Path, number: int) -> Row:
+    content = json.loads(line)
+    if not isinstance(content, dict):
+        raise DatasetFormatError(path, f"expected a JSON object; got a {type(content).__name__}.", number)
+    dataset = content.get("dataset")
+    model = content.get("model") or f"{content.get('pooling')}-{content.get('backbone')}"
+    if not isinstance(dataset, str) or not isinstance(model, str):
+        raise DatasetFormatError(path, "expected the names of a dataset and a model.", number)
+    repeat = content.get("repeat", 0)
+    if isinstance(repeat, bool) or not isinstance(repeat, int):
+        raise DatasetFormatError(path, f"expected the number of a repeat; got {repeat!r}.", number)
+    return Row(
+        dataset=dataset,
+        model=model,
+        repeat=repeat,
+        ensemble=bool(content.get("ensemble", repeat < 0)),
+        method=str(content.get("method") or OWN),
+        failed=content.get("status", "done") != "done",
+        error=str(content.get("error") or ""),
+        content=content,
+    )

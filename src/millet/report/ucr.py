@@ -1,0 +1,135 @@
+"""UCR: means over datasets, and every dataset beside the authors' runs (App. D.3).
+
+In:  `Run` and `Published`.
+Out: one `Section`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millet.datasets.catalogue import PAPER_DATASETS
+from millet.report.layout import COMPARED, NONE, Cell, Section, Table, compared, mean, shown, shown_difference
+from millet.report.names import METRICS, MODELS, model_title
+from millet.report.paper import paper_table
+from millet.report.published import Published
+from millet.report.rows import Run
+from millet.report.webtraffic import SCALE_NOTE
+from millet.statistics import run_spread
+
+HEADER = (
+    "model", "datasets", "ours", "authors, same datasets", "difference", "paper, 85 datasets", "inside spread",
+)  # fmt: skip
+SPREAD_NOTE = (
+    "Inside spread: datasets on which the mean of our single models lies between the least and the greatest of the "
+    "authors' five; in brackets, within two standard deviations of their mean."
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One table of means: which metric, of ensembles or of single models, and where the paper has it."""
+
+    title: str
+    metric: str
+    ensemble: bool
+    table: str
+    part: str
+
+
+KINDS = (
+    Kind("Accuracy", "accuracy", True, "ucr_performance", "accuracy"),
+    Kind("Balanced accuracy", "balanced_accuracy", True, "ucr_performance", "balanced_accuracy"),
+    Kind("AOPCR of single models", "aopcr", False, "ucr_aopcr", "single"),
+    Kind("AOPCR of ensembles", "aopcr", True, "ucr_aopcr", "ensemble"),
+)
+
+
+def ucr_section(run: Run, published: Published) -> Section:
+    """Return means over datasets for each model, and every dataset by itself."""
+    names, notes = ucr_datasets(run)
+    tables = [_means(run, published, names, kind) for kind in KINDS if run.has_ensembles or not kind.ensemble]
+    if not run.has_ensembles:
+        tables = [_means(run, published, names, _of_single_models(kind)) for kind in KINDS[:2]] + tables
+        notes = (*notes, "This run has no ensembles; the paper's accuracies are those of ensembles.")
+    tables += [_by_dataset(run, published, names, metric) for metric in ("accuracy", "balanced_accuracy", "aopcr")]
+    return Section("UCR", tuple(tables), notes=notes)
+
+
+def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the run's datasets that the paper has, or all where it has none of them, and what to say of that."""
+    shared = tuple(name for name in run.datasets if name in PAPER_DATASETS)
+    if shared or not run.datasets:
+        return shared, ()
+    return run.datasets, ("None of the datasets is one of the paper's 85: ours and the paper's can't be compared.",)
+
+
+def coverage(names: Sequence[str]) -> str:
+    """Return how many of the paper's datasets there are.
+
+    Examples
+    --------
+    >>> coverage(["Beef", "Coffee"])
+    '2 of 85 datasets'
+    """
+    n_shared = sum(name in PAPER_DATASETS for name in names)
+    return f"{n_shared} of {len(PAPER_DATASETS)} datasets"
+
+
+def _of_single_models(kind: Kind) -> Kind:
+    return Kind(f"{kind.title} of single models", kind.metric, False, kind.table, kind.part)
+
+
+def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> Table:
+    ours_of = run.ensemble if kind.ensemble else run.single
+    rows = []
+    for model in MODELS:
+        ours = {name: value for name in names if (value := ours_of(name, model, kind.metric)) is not None}
+        if not ours:
+            continue
+        if kind.ensemble:
+            authors = mean([published.ensemble(name, model, kind.metric) for name in ours])
+        else:
+            runs = [published.runs(name, model, kind.metric) for name in ours]
+            authors = mean([float(found.mean()) if found.size else None for found in runs])
+        pooling, _, backbone = model.partition("-")
+        average = mean(list(ours.values()))
+        rows.append((
+            model_title(model), f"{len(ours)} of {len(PAPER_DATASETS)}", shown(average), shown(authors),
+            shown_difference(average, authors), shown(paper_table(kind.table).value(kind.part, pooling, backbone)),
+            _inside(run, published, list(ours), model, kind.metric),
+        ))  # fmt: skip
+    notes = (SPREAD_NOTE, *([SCALE_NOTE] if kind.metric == "aopcr" else []))
+    return Table(f"UCR: {kind.title}", paper_table(kind.table).table, coverage(names), HEADER, tuple(rows), notes)
+
+
+def _inside(run: Run, published: Published, names: Sequence[str], model: str, metric: str) -> str:
+    verdicts = []
+    for name in names:
+        ours, theirs = run.single(name, model, metric), published.runs(name, model, metric)
+        if ours is not None and theirs.size >= 2:
+            verdicts.append(run_spread(theirs).verdict(ours))
+    if not verdicts:
+        return NONE
+    n_near = sum(verdict != "no" for verdict in verdicts)
+    return f"{verdicts.count('yes')} ({n_near}) of {len(verdicts)}"
+
+
+def _by_dataset(run: Run, published: Published, names: Sequence[str], metric: str) -> Table:
+    cells = [
+        Cell(
+            f"{name}, {model_title(model)}",
+            run.value(name, model, metric),
+            published.ensemble(name, model, metric),
+            run.runs(name, model, metric),
+            tuple(published.runs(name, model, metric)),
+        )
+        for name in names
+        for model in MODELS
+        if run.runs(name, model, metric) or run.value(name, model, metric) is not None
+    ]
+    header = ("dataset, model", "ours", "authors", *COMPARED[2:])
+    rows = tuple(compared(cell) for cell in cells)
+    notes = ("Ours and authors: ensembles, where there are any.",)
+    return Table(f"UCR, every dataset: {METRICS[metric].title}", "", coverage(names), header, rows, notes)

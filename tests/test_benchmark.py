@@ -1,0 +1,494 @@
+"""The benchmark: strict files, a grid that survives anything, and one row for every cell, once."""
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from millet.benchmark import load_experiment, read_rows, run_benchmark, work
+from millet.benchmark import measure as measure_module
+from millet.benchmark.backends import WorkerLostError, open_pool
+from millet.benchmark.cells import ENSEMBLE, all_cells, outstanding
+from millet.benchmark.costs import Costs
+from millet.benchmark.grid import LOSSES_ALLOWED, Grid
+from millet.benchmark.rows import RowsFile, key_of
+from millet.cli import cli
+from millet.errors import DatasetFormatError, MilletError, MissingExtraError, ParameterError, StorageError
+from millet.locks import locked
+from millet.training import loop
+
+EXPERIMENTS = sorted((Path(__file__).parent.parent / "experiments").glob("*.toml"))
+TINY = '{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }'
+TIMES = ("train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds", "peak_memory_mb")
+
+
+def write(
+    folder, *, datasets=TINY, models='{ backbones = ["lite"], poolings = ["conjunctive"] }', more="", n_epochs=2
+):
+    file = folder / "toy.toml"
+    file.write_text(
+        f'name = "toy"\ndatasets = [{datasets}]\nmodels = [{models}]\nmetrics = ["accuracy", "aopcr"]\n{more}\n'
+        f"[tiers.smoke]\ntraining = {{ n_epochs = {n_epochs} }}\n[tiers.paper]\n"
+    )
+    return file
+
+
+def tiny(folder, **parts):
+    return load_experiment(write(folder, **parts))
+
+
+def results(folder):
+    """What two runs of the same grid must agree in: everything but times."""
+    rows = read_rows(folder)
+    keys = [key_of(row) for row in rows]
+    assert len(set(keys)) == len(keys), "a row is there twice"
+    return {key_of(row): {name: value for name, value in row.items() if name not in TIMES} for row in rows}
+
+
+# Experiment files
+
+
+@pytest.mark.parametrize("file", EXPERIMENTS, ids=lambda file: file.stem)
+def test_every_tier_of_every_experiment_file_is_sound(file):
+    for tier in ("smoke", "short", "paper"):
+        experiment = load_experiment(file, tier)
+        assert experiment.name == file.stem
+        assert experiment.tables
+        assert all_cells(experiment)
+        assert json.loads(json.dumps(experiment.to_dict())) == experiment.to_dict()
+
+
+def test_the_full_ucr_grid_is_the_papers():
+    experiment = load_experiment(Path(EXPERIMENTS[0]).with_name("ucr.toml"), "paper")
+    cells = all_cells(experiment)
+    assert sum(not cell.is_ensemble for cell in cells) == 85 * 15 * 5
+    assert sum(cell.is_ensemble for cell in cells) == 85 * 15
+    assert experiment.recipe.n_epochs == 1500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", EXPERIMENTS, ids=lambda file: file.stem)
+def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path):
+    done = CliRunner().invoke(cli, ["benchmark", str(file), "--out", str(tmp_path / "run"), "--n-jobs", "1"])
+    assert done.exit_code == 0, done.output
+    rows = results(tmp_path / "run")
+    assert set(rows) == {key for cell in all_cells(load_experiment(file)) for key in cell.keys}
+    for row in rows.values():
+        assert row["status"] == "done"
+        assert 0 <= row["accuracy"] <= 1
+        assert row["n_parameters"] > 0
+        assert row["versions"]["millet"]
+        if row["method"] == "own":
+            assert row["per_class_accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"more": "repeat = 2"}, "Unknown key in .*toy.toml 'repeat'.*Did you mean 'repeats'"),
+        ({"datasets": '"Cofee"'}, "Unknown dataset 'Cofee'.*Did you mean 'Coffee'"),
+        ({"datasets": '"Coffee", "coffee"'}, "Duplicate in datasets: 'Coffee'"),
+        ({"datasets": '"Coffee", "paper85"'}, "Duplicate in datasets: 'Coffee'"),
+        ({"datasets": ""}, "datasets in .* must be a list of at least one"),
+        ({"datasets": '"../secret"'}, "must be plain"),
+        ({"datasets": '{ name = "Tiny", n_case = 2 }'}, "Unknown key in a table of datasets 'n_case'"),
+        ({"datasets": '{ name = "Tiny", classes = ["Peek"] }'}, "Did you mean 'Peak'"),
+        ({"datasets": '{ name = "WebTraffic" }'}, "choose another name"),
+        ({"models": '{ backbones = ["fnc"], poolings = ["gap"] }'}, "Unknown backbone 'fnc'.*Did you mean 'fcn'"),
+        ({"models": '{ backbones = ["fcn"], poolings = ["gapp"] }'}, "Unknown pooling 'gapp'"),
+        ({"models": '{ backbones = ["fcn"], poolings = [] }'}, "poolings in .* must be a list of at least one"),
+        ({"models": '{ backbones = ["fcn"], poolings = ["gap"] }, ' * 2}, "Duplicate in .*'gap-fcn'"),
+        ({"models": '{ backbones = ["fcn"], poolings = ["gap"], settings = { drop = 1 } }'}, "'drop'.*'dropout'"),
+        ({"models": '{ backbones = ["fcn"], poolings = ["gap"], settings = { dropout = 2 } }'}, "dropout must be"),
+        ({"models": '{ backbones = ["fcn"], poolings = ["gap"], ensemble = true }'}, "needs repeats of at least 2"),
+        ({"more": "repeats = 0"}, "repeats in .* must be an integer of at least 1"),
+        ({"more": "training = { epochs = 1 }\n[tiers.short]"}, "'epochs'.*Did you mean 'n_epochs'"),
+        ({"more": "methods = { shapp = {} }"}, "Unknown method 'shapp'.*Did you mean 'shap'"),
+        ({"more": "methods = { shap = { n_sample = 3 } }"}, "'n_sample'.*Did you mean 'n_samples'"),
+        ({"more": "methods = { cam = {} }"}, "no model has such a pooling"),
+        ({"more": 'tables = ["a", "a"]'}, "Duplicate"),
+    ],
+)
+def test_a_wrong_experiment_is_refused_before_anything_runs(parts, message, tmp_path):
+    tier = "paper" if "epochs = 1" in parts.get("more", "") else "smoke"
+    with pytest.raises(MilletError, match=f"(?s){message}"):
+        load_experiment(write(tmp_path, **parts), tier)
+
+
+def test_a_tier_that_the_file_does_not_have_is_refused(tmp_path):
+    with pytest.raises(MilletError, match=r"Unknown tier .*'short'; known: paper, smoke"):
+        load_experiment(write(tmp_path), "short")
+
+
+def test_a_file_that_is_no_toml_is_refused_with_its_name(tmp_path):
+    (tmp_path / "toy.toml").write_text("name = ")
+    with pytest.raises(DatasetFormatError, match=r"toy\.toml: is no TOML"):
+        load_experiment(tmp_path / "toy.toml")
+    with pytest.raises(DatasetFormatError, match="can't be read"):
+        load_experiment(tmp_path / "absent.toml")
+
+
+# The grid
+
+
+def test_the_longest_cell_comes_first_and_an_ensemble_right_behind_its_members(tmp_path):
+    models = '{ backbones = ["lite", "inceptiontime"], poolings = ["gap"] }'
+    experiment = tiny(tmp_path, models=models, more="repeats = 2")
+    costs = Costs(experiment, None)
+    grid = Grid(all_cells(experiment), [], 2, costs.seconds)
+    order = []
+    while grid.has_work:
+        for cell in grid.take():
+            order.append((cell.model.backbone, cell.repeat))
+            done = {"dataset": "Tiny", "model": cell.model.name, "repeat": cell.repeat, "ensemble": cell.is_ensemble}
+            grid.finish(cell, [{**done, "method": "own", "status": "done"}])
+    assert order == [(name, repeat) for name in ("inceptiontime", "lite") for repeat in (0, 1, ENSEMBLE)]
+    assert grid.seconds_left == 0
+
+
+def test_a_cell_during_which_workers_keep_dying_is_given_up_and_the_others_are_not(tmp_path):
+    experiment = tiny(tmp_path, more="repeats = 2")
+    grid = Grid(all_cells(experiment), [], 2, lambda cell: 1.0)
+    for _ in range(LOSSES_ALLOWED - 1):
+        next(iter(grid.take()))
+        assert grid.lose() == []
+    next(iter(grid.take()))
+    ((cell, why),) = grid.lose()
+    assert cell.repeat == 0
+    assert "died 3 times" in why
+    assert next(iter(grid.take())).repeat == 1
+
+
+def test_only_what_is_missing_of_a_cell_is_outstanding(tmp_path):
+    models = '{ backbones = ["lite"], poolings = ["gap"] }'
+    cells = all_cells(tiny(tmp_path, models=models, more="methods = { cam = {} }"))
+    assert cells[0].keys == [("Tiny", "gap-lite", 0, "own"), ("Tiny", "gap-lite", 0, "cam")]
+    (left,) = outstanding(cells, cells[0].keys[:1])
+    assert left.keys == cells[0].keys[1:]
+    assert outstanding(cells, cells[0].keys) == []
+
+
+def test_estimates_follow_the_measured_speed(tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (row,) = read_rows(tmp_path / "run")
+    (cell,) = all_cells(experiment)
+    spent = sum(row[name] for name in TIMES[:4])
+    assert Costs(experiment, None, [row]).seconds(cell) == pytest.approx(spent * row["machine"]["n_threads"])
+
+
+def test_a_plan_counts_cells_and_hours_without_running_any(tmp_path):
+    file = Path(EXPERIMENTS[0]).with_name("ucr.toml")
+    done = CliRunner().invoke(cli, ["benchmark", str(file), "--plan", "--tier", "paper"])
+    assert done.exit_code == 0, done.output
+    assert "6375" in done.output
+    assert "85 datasets x 15 models x 5 repeats" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+# Rows
+
+
+def test_a_torn_last_line_is_dropped_and_the_next_row_begins_a_line(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": 2}\n{"a": 3, "b')
+    assert read_rows(tmp_path) == [{"a": 1}, {"a": 2}]
+    RowsFile(tmp_path).append([{"a": 4}])
+    assert (tmp_path / "rows.jsonl").read_text() == '{"a": 1}\n{"a": 2}\n{"a": 4}\n'
+
+
+def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": \n{"a": 3}\n')
+    with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
+        RowsFile(tmp_path)
+
+
+def test_what_is_no_number_becomes_null(tmp_path):
+    RowsFile(tmp_path).append([{"a": float("nan"), "b": {"c": [float("inf"), 1.5]}}])
+    assert read_rows(tmp_path) == [{"a": None, "b": {"c": [None, 1.5]}}]
+
+
+def test_a_full_disk_keeps_the_rows_so_far_and_says_so(tmp_path, monkeypatch):
+    rows = RowsFile(tmp_path)
+    rows.append([{"a": 1}])
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match=r"No space left on device.*rows so far are kept"):
+        rows.append([{"a": 2}])
+    assert (tmp_path / "rows.jsonl").read_text() == '{"a": 1}\n'
+
+
+def test_a_disk_that_fills_up_in_a_worker_stops_the_run(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "weights")
+
+    experiment = tiny(tmp_path, more="repeats = 2")
+    monkeypatch.setattr(work, "_trained", full)
+    with pytest.raises(StorageError, match=r"Tiny conjunctive-lite 0 could not be run: No space left .*weights"):
+        run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert read_rows(tmp_path / "run") == []
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_says_so(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="can't be written"):
+        run_benchmark(tiny(tmp_path), tmp_path / "file" / "run")
+
+
+# Runs
+
+
+def test_a_finished_run_is_left_as_it_is(tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    before = (tmp_path / "run" / "rows.jsonl").read_bytes()
+    outcome = run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert outcome == (1, 0, [])
+    assert (tmp_path / "run" / "rows.jsonl").read_bytes() == before
+
+
+def test_a_missing_method_is_added_without_training_again(tmp_path, monkeypatch):
+    models = '{ backbones = ["lite"], poolings = ["gap"] }'
+    experiment = tiny(tmp_path, models=models, more="methods = { cam = {} }")
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    whole = results(tmp_path / "run")
+    lines = (tmp_path / "run" / "rows.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "run" / "rows.jsonl").write_text(lines[0])
+    monkeypatch.setattr(work.MilletClassifier, "fit", None)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert results(tmp_path / "run") == whole
+
+
+def test_a_broken_dataset_is_recorded_and_the_rest_is_run_and_a_retry_mends_it(tmp_path):
+    data = tmp_path / "data" / "Odd"
+    data.mkdir(parents=True)
+    good = "".join(f"{label},{','.join(str((label + 1) * k % 7) for k in range(12))}\n" for label in (0, 1) * 3)
+    (data / "Odd_TRAIN.csv").write_text(good)
+    (data / "Odd_TEST.csv").write_text("0,1,x,3\n")
+    file = write(tmp_path, datasets=f'"Odd", {TINY}', more="repeats = 2")
+    arguments = ["benchmark", str(file), "--out", str(tmp_path / "run"), "--path", str(data.parent), "--n-jobs", "1"]
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 1
+    rows = results(tmp_path / "run")
+    failed = {key for key, row in rows.items() if row["status"] == "failed"}
+    assert failed == {("Odd", "conjunctive-lite", repeat, "own") for repeat in (0, 1, ENSEMBLE)}
+    assert "DatasetFormatError" in rows["Odd", "conjunctive-lite", 0, "own"]["error"]
+    assert "members failed: 0, 1" in rows["Odd", "conjunctive-lite", ENSEMBLE, "own"]["error"]
+    assert len(rows) == 6
+    assert "0 of them run now" in CliRunner().invoke(cli, arguments).output
+    (data / "Odd_TEST.csv").write_text(good)
+    mended = CliRunner().invoke(cli, [*arguments, "--retry-failed"])
+    assert mended.exit_code == 0, mended.output
+    assert {row["status"] for row in results(tmp_path / "run").values()} == {"done"}
+
+
+def test_running_out_of_memory_is_a_row_and_the_rest_is_run(tmp_path, monkeypatch):
+    measure = work.measure
+
+    def hungry(classifier, test, method, metrics):
+        if classifier.random_state == 0:
+            raise MemoryError("no room for 3 TiB")
+        return measure(classifier, test, method, metrics)
+
+    monkeypatch.setattr(work, "measure", hungry)
+    outcome = run_benchmark(tiny(tmp_path, more="repeats = 2"), tmp_path / "run", n_jobs=1)
+    statuses = {key[2]: row["status"] for key, row in results(tmp_path / "run").items()}
+    assert statuses == {0: "failed", 1: "done", ENSEMBLE: "failed"}
+    assert outcome.failed[0]["error"] == "MemoryError: no room for 3 TiB"
+    assert "hungry" in outcome.failed[0]["traceback"]
+
+
+def test_an_ensemble_averages_the_logits_of_its_members(tmp_path):
+    experiment = tiny(tmp_path, more="repeats = 2")
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (ensemble,) = (cell for cell in all_cells(experiment) if cell.is_ensemble)
+    members = [
+        work.MilletClassifier.load(tmp_path / "run" / "models" / "Tiny" / "conjunctive-lite" / str(repeat))
+        for repeat in (0, 1)
+    ]
+    _, test = ensemble.data.load(None)
+    logits = sum(member.logits(test.X) for member in members) / 2
+    predicted = members[0].classes_[logits.argmax(axis=1)]
+    row = results(tmp_path / "run")[ensemble.keys[0]]
+    assert row["accuracy"] == pytest.approx((predicted == test.y).mean())
+    assert row["n_parameters"] == 2 * sum(p.numel() for p in members[0].networks_[0].parameters())
+    assert row["ensemble"]
+    assert row["seed"] is None
+
+
+def test_an_interrupted_cell_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "undisturbed", n_jobs=1)
+    run_epoch = loop._Trainer._run_epoch
+    epochs = []
+
+    def interrupted(self):
+        if self.state.epoch == 1 and len(epochs) == 1:
+            raise KeyboardInterrupt
+        epochs.append(self.state.epoch)
+        return run_epoch(self)
+
+    monkeypatch.setattr(loop._Trainer, "_run_epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    epochs.append("resumed")
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert epochs == [0, "resumed", 1]
+    assert results(tmp_path / "run") == results(tmp_path / "undisturbed")
+    assert not (tmp_path / "run" / "cells").exists()
+
+
+def test_missed_classes_are_counted_by_hand(tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (row,) = read_rows(tmp_path / "run")
+    n_missed = sum(n for taken in row["missed"].values() for n in taken.values())
+    assert n_missed == round((1 - row["accuracy"]) * row["n_cases"])
+    assert set(row["missed_ndcg_at_n"]) <= set(row["missed"])
+    by_class = row["per_class_accuracy"]
+    assert sum(by_class.values()) / len(by_class) == pytest.approx(row["accuracy"])
+
+
+def test_cases_to_explain_are_spread_over_the_split(tmp_path):
+    (cell,) = all_cells(tiny(tmp_path))
+    _, test = cell.data.load(None)
+    assert measure_module.spread(test, 2).y.tolist() == [0, 8]
+    assert measure_module.spread(test, 99) is test
+
+
+# Folders
+
+
+def test_a_folder_of_another_experiment_tier_or_version_is_refused(tmp_path):
+    file = write(tmp_path)
+    run_benchmark(load_experiment(file), tmp_path / "run", n_jobs=1)
+    with pytest.raises(StorageError, match=r"'toy', tier 'smoke'.*different: tier"):
+        run_benchmark(load_experiment(file, "paper"), tmp_path / "run")
+    with pytest.raises(StorageError, match="different: models, repeats"):
+        run_benchmark(tiny(tmp_path, more="repeats = 3"), tmp_path / "run")
+    description = tmp_path / "run" / "run.json"
+    description.write_text(description.read_text().replace('"millet": "', '"millet": "99'))
+    with pytest.raises(StorageError, match="by version 99"):
+        run_benchmark(tiny(tmp_path), tmp_path / "run")
+    description.write_text("{")
+    with pytest.raises(StorageError, match="damaged"):
+        run_benchmark(tiny(tmp_path), tmp_path / "run")
+
+
+def test_a_folder_with_other_things_in_it_is_refused(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").write_text("")
+    with pytest.raises(StorageError, match="holds something other than a run"):
+        run_benchmark(tiny(tmp_path), tmp_path / "photos")
+
+
+def test_a_second_process_is_refused_with_the_holder_and_let_in_when_that_one_is_killed(tmp_path):
+    (tmp_path / "run").mkdir()
+    code = (
+        "import sys, time, pathlib; from millet.locks import locked\n"
+        "with locked(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    )
+    lock = str(tmp_path / "run" / "lock")
+    with subprocess.Popen([sys.executable, "-c", code, lock], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(StorageError, match=f"in use by process {holder.pid} on "):
+            run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1)
+        holder.kill()
+    with locked(tmp_path / "run" / "lock", wait=False):
+        pass
+
+
+# Where it runs
+
+
+def test_workers_share_the_cores(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs: 8 if n_jobs == -1 else n_jobs)
+    for n_jobs, n_cells, expected in ((-1, 100, (8, 1)), (-1, 3, (3, 2)), (2, 100, (2, 4)), (1, 5, (1, 8))):
+        with open_pool("loky", n_jobs, n_cells, None) as pool:
+            assert (pool.n_workers, pool.n_threads) == expected
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with open_pool("loky", 1, 5, None) as pool:
+        assert pool.n_threads == 2
+
+
+@pytest.mark.parametrize(
+    ("backend", "n_jobs", "scheduler", "message"),
+    [
+        ("lokki", 1, None, "Unknown backend 'lokki'.*Did you mean 'loky'"),
+        ("loky", 0, None, "n_jobs must be at least 1"),
+        ("loky", 1, "tcp://host:1", "is for --backend dask or ray"),
+        ("dask", 1, None, "needs the address of a scheduler"),
+    ],
+)
+def test_a_wrong_place_to_run_is_refused(backend, n_jobs, scheduler, message):
+    with pytest.raises(MilletError, match=message), open_pool(backend, n_jobs, 1, scheduler):
+        pass
+
+
+@pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray")])
+def test_an_engine_that_is_not_installed_is_named_with_its_extra(backend, module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"millet-tsc\[{backend}\]"), open_pool(backend, 1, 1, "tcp://x:1"):
+        pass
+
+
+def test_a_worker_that_dies_is_noticed_and_its_cell_is_run_again(tmp_path, monkeypatch):
+    experiment = tiny(tmp_path, more="repeats = 2")
+    said = []
+    run = work.run_cell
+    deaths = iter([True])
+
+    def dying_pool(self, jobs):
+        for job in jobs:
+            if next(deaths, False):
+                raise WorkerLostError("killed")
+            yield run(job)
+
+    monkeypatch.setattr("millet.benchmark.backends.Pool.run", dying_pool)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1, say=said.append)
+    assert "A worker died" in said[0]
+    assert {row["status"] for row in results(tmp_path / "run").values()} == {"done"}
+    assert len(results(tmp_path / "run")) == 3
+
+
+def test_out_is_asked_for():
+    done = CliRunner().invoke(cli, ["benchmark", str(EXPERIMENTS[0])])
+    assert isinstance(done.exception, ParameterError)
+    assert "--out" in str(done.exception)
+
+
+@pytest.mark.slow
+def test_a_run_killed_again_and_again_ends_with_the_rows_of_an_undisturbed_one(tmp_path):
+    file = write(tmp_path, more="repeats = 3", n_epochs=30)
+    run_benchmark(load_experiment(file), tmp_path / "undisturbed", n_jobs=1)
+    command = [sys.executable, "-m", "millet.cli", "benchmark", str(file), "--out", str(tmp_path / "run"), "--n-jobs"]
+    rng = random.Random(0)
+    started = tmp_path / "run" / "cells"
+    # At first amidst a cell of this process itself, then amidst those of two workers.
+    for n_jobs in ("1", "2"):
+        with subprocess.Popen([*command, n_jobs], stdout=subprocess.PIPE, text=True) as process:
+            if n_jobs == "1":
+                while not started.exists():
+                    time.sleep(0.01)
+            else:
+                assert process.stdout.readline().startswith("[1/")
+            time.sleep(rng.uniform(0.0, 0.3))
+            process.send_signal(signal.SIGKILL)
+            assert process.wait() == -signal.SIGKILL
+        assert len(results(tmp_path / "run")) < 4
+    done = subprocess.run([*command, "1"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(results(tmp_path / "run")) == 4
+    assert results(tmp_path / "run") == results(tmp_path / "undisturbed")
