@@ -369,3 +369,29 @@ def test_two_processes_train_the_model_that_one_trains(kind, request, tmp_path):
 
 def test_errors_are_one_family():
     assert issubclass(TrainingError, MilletError)
+
+
+# -- memory
+
+
+def test_memory_is_kept_inside_the_block_and_given_back_after_it(monkeypatch):
+    from millet.training import memory
+
+    said = []
+
+    class Library:
+        def mallopt(self, option, value):
+            said.append((option, value))
+
+        def malloc_trim(self, pad):
+            said.append("trimmed")
+
+    monkeypatch.setattr(memory, "_glibc", Library)
+    with pytest.raises(KeyError), memory.reusing_memory():
+        assert all(value == 1 << 30 for _, value in said)
+        raise KeyError
+    assert said[-1] == "trimmed"
+    assert said[2:4] == [(-3, 128 << 10), (-1, 128 << 10)]
+    monkeypatch.setattr(memory, "_glibc", lambda: None)
+    with memory.reusing_memory():
+        pass

@@ -1,12 +1,14 @@
-"""Backends: where cells run. joblib brings processes of this machine, Dask and Ray."""
+"""Backends: where cells run: processes of this machine and Dask through joblib, or Ray."""
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, final
 
 import joblib
@@ -21,6 +23,9 @@ class WorkerLostError(Exception):
     """A worker died, and took the cells it was at with it."""
 
 
+Stream = Callable[[Iterable[Job]], Iterator[CellResult]]
+
+
 @final
 @dataclass(frozen=True)
 class Pool:
@@ -28,39 +33,52 @@ class Pool:
 
     Attributes
     ----------
-    name : str
-        For messages.
     n_workers : int
+    stream : callable
+        From jobs to results as they come; a job is taken from the iterable when there is a worker for it. Raises
+        WorkerLostError if a worker died and no other took over.
     n_threads : int, optional
-        Threads of each; None where that is the cluster's business.
+        Threads of each worker; None where that is the cluster's business.
     owner : int, optional
         The process that the workers are to end with.
     """
 
-    name: str
     n_workers: int
-    n_threads: int | None
-    owner: int | None
+    stream: Stream
+    n_threads: int | None = None
+    owner: int | None = None
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[CellResult]:
-        """Yield results as they come; jobs are taken from the iterable when there is a worker for them.
 
-        Raises
-        ------
-        WorkerLostError
-            If a worker died and nobody took over.
-        """
-        parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-        try:
-            with closing(parallel(joblib.delayed(run_cell)(job) for job in jobs)) as results:
-                yield from results
-        except BrokenExecutor as error:
+def _joblib_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
+    parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+    try:
+        with closing(parallel(joblib.delayed(run_cell)(job) for job in jobs)) as results:
+            yield from results
+    except BrokenExecutor as error:
+        raise WorkerLostError(str(error)) from error
+    except Exception as error:
+        # By name, since Dask need not be installed.
+        if type(error).__name__ == "KilledWorker":
             raise WorkerLostError(str(error)) from error
-        except Exception as error:
-            # By name, since Dask and Ray need not be installed.
-            if type(error).__name__ in {"KilledWorker", "WorkerCrashedError", "RayActorError", "ActorDiedError"}:
-                raise WorkerLostError(str(error)) from error
-            raise
+        raise
+
+
+def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellResult]:
+    """Keep all workers busy by Ray's own means: its joblib backend gives results only when all are there."""
+    remote = ray.remote(run_cell)
+    source = iter(jobs)
+    under_way = [remote.remote(job) for job in islice(source, n_workers)]
+    while under_way:
+        (first, *_), under_way = ray.wait(under_way, num_returns=1)
+        try:
+            result: CellResult = ray.get(first)
+        except ray.exceptions.RayError as error:
+            for reference in under_way:
+                ray.cancel(reference, force=True)
+            raise WorkerLostError(str(error)) from error
+        yield result
+        # After the yield: this result may have set an ensemble free.
+        under_way += [remote.remote(job) for job in islice(source, 1)]
 
 
 @contextmanager
@@ -76,7 +94,7 @@ def local_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Poo
     if limit.isdigit() and int(limit) > 0:
         n_threads = min(n_threads, int(limit))
     with joblib.parallel_config(backend="loky", n_jobs=n_workers, inner_max_num_threads=n_threads):
-        yield Pool("loky", n_workers, n_threads, os.getpid())
+        yield Pool(n_workers, _joblib_stream, n_threads, os.getpid())
 
 
 @contextmanager
@@ -99,21 +117,23 @@ def dask_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool
                 f"The Dask scheduler at {scheduler} has no workers: dask worker {scheduler}"
             ) from None
         with joblib.parallel_config(backend="dask", client=client, n_jobs=n_jobs):
-            yield Pool("dask", joblib.effective_n_jobs(n_jobs), None, None)
+            yield Pool(joblib.effective_n_jobs(n_jobs), _joblib_stream)
 
 
 @contextmanager
 def ray_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
     """Use the workers of a Ray cluster, which see the run folder under the same path."""
     ray: Any = import_extra("ray", "ray", "--backend ray")
-    register: Any = import_extra("ray.util.joblib", "ray", "--backend ray")
     try:
-        ray.init(address=scheduler, ignore_reinit_error=True)
+        ray.init(address=scheduler, log_to_driver=False)
     except Exception as error:
         raise ParameterError(f"Ray could not be reached at {scheduler or 'this machine'}: {error}") from error
-    register.register_ray()
-    with joblib.parallel_config(backend="ray", n_jobs=n_jobs):
-        yield Pool("ray", joblib.effective_n_jobs(n_jobs), None, None)
+    try:
+        n_cores = int(ray.cluster_resources().get("CPU", 1))
+        n_workers = max(1, min(n_cores if n_jobs == -1 else n_jobs, n_cells))
+        yield Pool(n_workers, functools.partial(_ray_stream, ray, n_workers))
+    finally:
+        ray.shutdown()
 
 
 BACKENDS: dict[str, Callable[..., Any]] = {"dask": dask_pool, "loky": local_pool, "ray": ray_pool}

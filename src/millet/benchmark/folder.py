@@ -64,11 +64,11 @@ def _claim(path: Path, experiment: Experiment) -> None:
             temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
         return
     found = _read(path)
-    if found.get("fingerprint") != wanted["fingerprint"]:
-        different = [key for key in wanted if key != "fingerprint" and found.get(key) != wanted[key]]
+    different = [key for key in wanted if found.get(key) != wanted[key]]
+    if different:
         raise StorageError(
             f"{path.parent} belongs to another run: {found.get('name')!r}, tier {found.get('tier')!r}, by version "
-            f"{found.get('millet')} of MILLET (different: {', '.join(different) or 'fingerprint'}). Choose another "
+            f"{found.get('millet')} of MILLET (different: {', '.join(different)}). Choose another "
             "folder with --out."
         )
 

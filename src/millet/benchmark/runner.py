@@ -146,7 +146,7 @@ class _Run:
         # More than one round where an ensemble's last member was the last cell, or where workers died.
         while self._grid.has_work:
             try:
-                for result in self._pool.run(self._job(cell) for cell in self._grid.take()):
+                for result in self._pool.stream(self._job(cell) for cell in self._grid.take()):
                     self._store(result)
             except WorkerLostError:
                 self._say("A worker died; the cells it was at are tried again.")

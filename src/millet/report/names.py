@@ -5,6 +5,7 @@ Out: registries that the other modules of `millet.report` walk through.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 BACKBONES = {"fcn": "FCN", "resnet": "ResNet", "inceptiontime": "InceptionTime"}
@@ -60,6 +61,17 @@ METRICS = {
     "ndcg_at_n": Metric("NDCG@n", "ndcg"),
     "ndcg_at_n_without_all_relevant": Metric("NDCG@n without cases that are relevant throughout"),
 }
+
+
+def with_others(models: Iterable[str]) -> tuple[str, ...]:
+    """Return the paper's models, then those of a run that the paper does not have.
+
+    Examples
+    --------
+    >>> with_others(["gap-fcn", "gap-lite"])[-2:]
+    ('conjunctive-inceptiontime', 'gap-lite')
+    """
+    return tuple(dict.fromkeys((*MODELS, *models)))
 
 
 def model_title(model: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from millet.errors import UnknownNameError, did_you_mean
 
 # A wheel carries the files inside the package; a checkout keeps them where its results are.
-_FOLDERS = (Path(__file__).parent / "published", Path(__file__).parents[3] / "results" / "published")
+_FOLDERS = (Path(__file__).parent / "paper_tables", Path(__file__).parents[3] / "results" / "published")
 
 
 @dataclass(frozen=True)

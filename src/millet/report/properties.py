@@ -57,7 +57,7 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
 
 
 def balance_of(name: str, path: str | os.PathLike[str] | None = None) -> float | None:
-    """Return the class balance of a dataset's test split, or None where its file is not at hand."""
+    """Return the class balance of a dataset's test split, or None where its file is not at hand or not readable."""
     try:
         splits = find_splits(name, search_folders(path))
         dataset = None if splits is None else load_file(splits.test)
@@ -82,7 +82,7 @@ def _imbalance(
         for place, name in enumerate(field.datasets)
         if (balance := balances[name]) is not None and balance < BALANCE_THRESHOLD
     ]
-    notes = (f"Not at hand, so of unknown balance: {', '.join(unknown)}.",) if unknown else ()
+    notes = (f"Of unknown balance, because not at hand or not readable: {', '.join(unknown)}.",) if unknown else ()
     if not places:
         return None, (*notes, "No imbalanced dataset among those that could be looked at.")
     paper, rows = paper_table("comparisons"), []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from millet.datasets.catalogue import PAPER_DATASETS
 from millet.report.layout import COMPARED, NONE, Cell, Section, Table, compared, mean, shown, shown_difference
-from millet.report.names import METRICS, MODELS, model_title
+from millet.report.names import METRICS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import Run
@@ -84,7 +84,7 @@ def _of_single_models(kind: Kind) -> Kind:
 def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> Table:
     ours_of = run.ensemble if kind.ensemble else run.single
     rows = []
-    for model in MODELS:
+    for model in with_others(run.models):
         ours = {name: value for name in names if (value := ours_of(name, model, kind.metric)) is not None}
         if not ours:
             continue
@@ -126,7 +126,7 @@ def _by_dataset(run: Run, published: Published, names: Sequence[str], metric: st
             tuple(published.runs(name, model, metric)),
         )
         for name in names
-        for model in MODELS
+        for model in with_others(run.models)
         if run.runs(name, model, metric) or run.value(name, model, metric) is not None
     ]
     header = ("dataset, model", "ours", "authors", *COMPARED[2:])

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.report.layout import COMPARED, Cell, Section, Table, compared, mean, shown
-from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, MODELS, POOLINGS, model_title
+from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, MODELS, POOLINGS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import OWN, Run
@@ -53,7 +53,7 @@ def foreign_note(name: str) -> tuple[str, ...]:
 def _prediction(run: Run, published: Published, name: str, metric: str) -> Table:
     paper = paper_table(PREDICTION[metric])
     cells = []
-    for model in MODELS:
+    for model in with_others(run.models):
         pooling, _, backbone = model.partition("-")
         runs = run.runs(name, model, metric), tuple(published.runs(name, model, metric))
         ours, theirs = run.value(name, model, metric), paper.value(metric, pooling, backbone)

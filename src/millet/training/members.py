@@ -16,6 +16,7 @@ import torch
 from millet.nn import MilletNetwork
 from millet.training.history import History
 from millet.training.loop import Labelled, Options, make_fabric, train
+from millet.training.memory import reusing_memory
 from millet.training.recipe import Recipe
 
 
@@ -51,7 +52,7 @@ def threads_per_member(n_members: int) -> int:
 
 
 def _train_member(plan: MemberPlan, threads: int) -> tuple[MilletNetwork, History]:
-    with _torch_threads(threads):
+    with _torch_threads(threads), reusing_memory():
         fabric = make_fabric(plan.device, plan.precision)
         history = train(plan.network, plan.cases, plan.recipe, plan.options, fabric)
     return plan.network.cpu(), history
