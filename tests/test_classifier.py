@@ -42,7 +42,7 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([MilletClassifier("fcn", **QUICK)])
+@parametrize_with_checks([MilletClassifier("fcn", n_epochs=3, batch_size=32)])
 def test_scikit_learn_contract_of_the_defaults(estimator, check):
     if check.func.__name__ == "check_methods_subset_invariance":
         pytest.skip("single precision: equal to 1e-6, the check asks for 1e-7")

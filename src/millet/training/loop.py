@@ -37,8 +37,8 @@ from millet.training.recipe import Recipe
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-# Embeddings of at most this many timepoints are held at once in inference.
-INFERENCE_TIMEPOINTS = 65_536
+# Embeddings of at most this many timepoints are held at once in inference; more leave the CPU's caches.
+INFERENCE_TIMEPOINTS = 32_768
 
 
 class Labelled:
