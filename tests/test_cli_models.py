@@ -118,7 +118,9 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(aeon_data, tmp_path):
     # A terminal for standard error, so that the progress bar shows.
     master, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE)
+    # A job in the background ignores Ctrl-C, and its children inherit that.
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, preexec_fn=heed)
     os.close(terminal)
     seen = b""
     deadline = time.monotonic() + 120

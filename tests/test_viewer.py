@@ -139,7 +139,8 @@ def test_packed_evidence_is_right_to_three_digits_whatever_its_size(values, size
 def test_packed_series_are_exact_to_the_pixel_and_to_three_digits(values, level, scale):
     series = (level + values) * scale
     _, found, _ = read_case(pack_case(series, np.zeros((1, 9)), np.zeros(2), None), 3, 1, 9, 2)
-    assert np.all(np.abs(found - series) <= 5e-4 * np.abs(series) + np.finfo(float).tiny)
+    # A value next to nothing beside the others may be shown as nothing.
+    assert np.all(np.abs(found - series) <= 5e-4 * np.abs(series) + 1e-20 * np.abs(series).max())
     ranges = series.max(axis=1) - series.min(axis=1)
     assert np.all(np.abs(found - series).max(axis=1) <= 3e-4 * ranges + 1e-15 * np.abs(series).max(axis=1))
 
