@@ -35,6 +35,19 @@ class Backbone(nn.Module, ABC):
         """Embed every timepoint."""
 
 
+class BlockBackbone(Backbone, ABC):
+    """A backbone that is a chain of blocks, each of which is told where the cases end."""
+
+    blocks: nn.ModuleList
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Embed every timepoint."""
+        valid = valid_timepoints(lengths, x.shape[2])
+        for block in self.blocks:
+            x = block(x, lengths, valid)
+        return x
+
+
 @final
 class ConvBlock(nn.Module):
     """Convolution, batch normalisation and, unless told otherwise, ReLU."""
@@ -52,7 +65,7 @@ class ConvBlock(nn.Module):
 
 
 @final
-class FCN(Backbone):
+class FCN(BlockBackbone):
     """Three convolutions: 128 x 8, 256 x 5, 128 x 3 (Wang et al., 2017).
 
     Parameters
@@ -71,13 +84,6 @@ class FCN(Backbone):
             ConvBlock(n_in, n_out, kernel_size, padding)
             for n_in, n_out, kernel_size in ((n_channels, 128, 8), (128, 256, 5), (256, self.d_out, 3))
         )
-
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Embed every timepoint."""
-        valid = valid_timepoints(lengths, x.shape[2])
-        for block in self.blocks:
-            x = block(x, lengths, valid)
-        return x
 
 
 @final
@@ -102,7 +108,7 @@ class ResNetBlock(nn.Module):
 
 
 @final
-class ResNet(Backbone):
+class ResNet(BlockBackbone):
     """Three residual blocks of 64, 128 and 128 channels (Wang et al., 2017, as in the released checkpoints).
 
     Parameters
@@ -120,13 +126,6 @@ class ResNet(Backbone):
         self.blocks = nn.ModuleList(
             ResNetBlock(n_in, n_out, padding) for n_in, n_out in ((n_channels, 64), (64, 128), (128, self.d_out))
         )
-
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Embed every timepoint."""
-        valid = valid_timepoints(lengths, x.shape[2])
-        for block in self.blocks:
-            x = block(x, lengths, valid)
-        return x
 
 
 @final
@@ -172,7 +171,7 @@ class InceptionBlock(nn.Module):
 
 
 @final
-class InceptionTime(Backbone):
+class InceptionTime(BlockBackbone):
     """Two blocks of three inception modules (Ismail Fawaz et al., 2020).
 
     Parameters
@@ -189,10 +188,3 @@ class InceptionTime(Backbone):
         super().__init__()
         width = self.d_out // 4
         self.blocks = nn.ModuleList(InceptionBlock(n_in, width, padding) for n_in in (n_channels, self.d_out))
-
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Embed every timepoint."""
-        valid = valid_timepoints(lengths, x.shape[2])
-        for block in self.blocks:
-            x = block(x, lengths, valid)
-        return x
