@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-FRACTIONS = [step * 5 / 100 for step in range(1, 11)]
+FRACTIONS = [1 - float(left) for left in np.linspace(1, 0.5, num=11)][1:]  # as the released code has them
 
 
 # --- Perturbation ---------------------------------------------------------------------------------------------------
@@ -26,8 +26,8 @@ def perturbation_curve(logits_of, series, order, target):
     """Return the changes of one case's logit; `logits_of` takes a list of channels."""
     whole = logits_of(series)[target]
     curve = [0.0]
-    for step in range(1, 11):
-        gone = set(order[: step * len(order) // 20])
+    for fraction in FRACTIONS:
+        gone = set(order[: int(fraction * len(order))])
         curve.append(logits_of(without(series, gone))[target] - whole)
     return curve
 

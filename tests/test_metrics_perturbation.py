@@ -95,7 +95,8 @@ def test_erasure_agrees_with_the_plain_loop(seed, lengths, keep):
 def test_a_hand_solved_curve():
     # The logit is the sum of 20 values; each step removes the largest one.
     X = np.arange(20.0, 0.0, -1.0)[None]
-    curve = perturbation_curve(lambda X: np.stack([X.sum(axis=1), X[:, 0] * 0], axis=1), X, X)
+    twentieths = [step / 20 for step in range(1, 11)]
+    curve = perturbation_curve(lambda X: np.stack([X.sum(axis=1), X[:, 0] * 0], axis=1), X, X, fractions=twentieths)
     np.testing.assert_allclose(curve[0], -np.cumsum([0, *range(20, 10, -1)]))
     assert aopc(curve) == pytest.approx(935 / 11)
     assert aopc(curve, divisor=10) == pytest.approx(93.5)
@@ -111,8 +112,9 @@ def test_the_paper_removes_5_percent_of_a_case_at_a_time_rounded_down():
     perturbation_curve(model, np.zeros((1, 97)), np.zeros((1, 97)))
     assert sorted(set(seen), reverse=True) == [97 - 97 * step // 20 for step in range(11)]
     seen.clear()
-    perturbation_curve(model, np.zeros((1, 180)), np.zeros((1, 180)))  # 0.35 * 180 is 62.99999999999999 in floats
-    assert 180 - 63 in seen
+    perturbation_curve(model, np.zeros((1, 100)), np.zeros((1, 100)))
+    # The released code removes int((1 - 0.55) * 100) = 44 timepoints where 45 would be 45 %.
+    assert 100 - 44 in seen
 
 
 def test_results_depend_neither_on_the_batch_size_nor_on_later_cases(classifier, bumps):
@@ -167,8 +169,8 @@ def test_curves_of_the_classifier_agree_with_removing_one_case_at_a_time(classif
     curve = perturbation_curve(classifier, X, explanation.scores)
     for case, target in enumerate(explanation.predicted_codes):
         order = np.argsort(-explanation.scores[case, target], kind="stable")
-        for step in range(11):
-            removed = np.isin(np.arange(50), order[: step * 50 // 20])[None]
+        for step, fraction in enumerate((0.0, *FRACTIONS)):
+            removed = np.isin(np.arange(50), order[: int(fraction * 50)])[None]
             logit = classifier.logits(X[case : case + 1], removed=removed)[0, target]
             assert curve[case, step] == pytest.approx(logit - explanation.logits[case, target], abs=1e-5)
 

@@ -106,12 +106,12 @@ def parts_of(fractions: Floats, lengths: Integers) -> Integers:
 
     Examples
     --------
-    >>> parts_of(np.array([0.05, 0.29]), np.array([100, 19]))
-    array([[ 5, 29],
+    >>> parts_of(np.array([0.05, 0.3]), np.array([100, 19]))
+    array([[ 5, 30],
            [ 0,  5]])
     """
-    # 0.29 * 100 is 28.999999999999996 in floats.
-    counts: Integers = np.floor(lengths[:, None] * fractions + 1e-9).astype(np.int64)
+    # The released code cuts the product of floats off, and so do we.
+    counts: Integers = np.floor(lengths[:, None] * fractions).astype(np.int64)
     return counts
 
 

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from millet.metrics.inputs import Floats, Integers, as_fractions, most_relevant_first, parts_of
 from millet.metrics.subject import BATCH_SIZE, Order, Subject, read_class
 
-# The paper's blocks: 5 %, 10 % ... 50 % of the timepoints.
-FRACTIONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+# The paper's blocks: 5 %, 10 % ... 50 % of the timepoints, with the rounding of the released code, which counts what
+# is left: 10 % there is 1 - 0.9 = 0.09999999999999998, so 9 of 100 timepoints.
+FRACTIONS = tuple(float(1 - left) for left in np.linspace(1, 0.5, 11)[1:])
 
 
 def order_by(scores: Floats, lengths: Integers, *, reverse: bool = False) -> Order:
