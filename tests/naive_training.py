@@ -5,11 +5,12 @@ import torch
 import torch.nn.functional as F
 
 
-def train_plainly(network, values, codes, n_epochs, batch_size, seed, weights=None):
+def train_plainly(network, values, codes, n_epochs, batch_size, seed, weights=None, rate=0.001, smoothing=0.0):
     """The paper's protocol without anything around it; returns the loss of the training set after every epoch."""
-    x, target = torch.from_numpy(values), torch.from_numpy(codes)
-    weights = None if weights is None else torch.tensor(weights)
-    optimizer = torch.optim.Adam(network.parameters(), lr=0.001)
+    dtype = next(network.parameters()).dtype
+    x, target = torch.from_numpy(values).to(dtype), torch.from_numpy(codes)
+    weights = None if weights is None else torch.tensor(weights, dtype=dtype)
+    optimizer = torch.optim.Adam(network.parameters(), lr=rate)
     losses, best = [], None
     for epoch in range(n_epochs):
         network.train()
@@ -17,7 +18,8 @@ def train_plainly(network, values, codes, n_epochs, batch_size, seed, weights=No
         for start in range(0, len(x), batch_size):
             chosen = order[start : start + batch_size]
             optimizer.zero_grad()
-            F.cross_entropy(network(x[chosen]).logits, target[chosen], weights).backward()
+            logits = network(x[chosen]).logits
+            F.cross_entropy(logits, target[chosen], weights, label_smoothing=smoothing).backward()
             optimizer.step()
         network.eval()
         with torch.no_grad():

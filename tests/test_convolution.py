@@ -14,7 +14,9 @@ from torch.nn import functional as F
 
 from millet.errors import UnknownNameError
 from millet.nn.backbones import valid_timepoints
-from millet.nn.convolution import PADDINGS, SameConv1d, ValidBatchNorm1d, extend, max_pool_3
+from millet.nn.convolution import PADDINGS, SameConv1d, extend
+from millet.nn.maximum import max_pool_3
+from millet.nn.normalisation import ValidBatchNorm1d
 from naive_nn import Norm, convolve_case, largest_neighbours, pad_case
 
 QUICK = settings(max_examples=20, deadline=None)
@@ -168,6 +170,29 @@ def test_max_pooling_sees_neighbours_inside_the_case_alone(lengths, n_channels, 
 
 def test_max_pooling_of_negative_values_does_not_invent_a_zero():
     assert max_pool_3(torch.tensor([[[-3.0, -2.0, -5.0, -7.0]]])).tolist() == [[[-2.0, -2.0, -2.0, -5.0]]]
+
+
+@QUICK
+@given(n_timepoints=st.integers(1, 12), n_values=st.integers(1, 4), seed=SEEDS)
+def test_max_pooling_gives_the_gradient_to_the_leftmost_of_equal_values(n_timepoints, n_values, seed):
+    generator = torch.Generator().manual_seed(seed)
+    # Few distinct values make many ties.
+    x = torch.randint(n_values, (3, 2, n_timepoints), generator=generator).double()
+    theirs, ours = x.clone().requires_grad_(), x.clone().requires_grad_()
+    weight = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    expected = nn.functional.max_pool1d(theirs, 3, stride=1, padding=1)
+    pooled = max_pool_3(ours)
+    assert torch.equal(pooled, expected)
+    (expected * weight).sum().backward()
+    (pooled * weight).sum().backward()
+    torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+def test_asking_for_a_second_derivative_is_refused():
+    x = torch.randn(1, 1, 9, requires_grad=True)
+    (slope,) = torch.autograd.grad(max_pool_3(x).square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
 
 
 def random_norm(kind: type[nn.BatchNorm1d], seed: int) -> nn.BatchNorm1d:

@@ -26,7 +26,7 @@ from millet.nn import (
     positional_encoding,
 )
 from millet.nn.convolution import PADDINGS, SameConv1d
-from millet.nn.network import BatchDropout
+from millet.nn.dropout import BatchDropout
 from naive_nn import AuthorsNetwork, copy_weights, encode_positions
 from toys import ValuesAsEmbeddings, toy_bag, toy_pooling
 

@@ -1,6 +1,7 @@
 """Training: the paper's protocol against a plain loop; resuming, processes, schedules, what users see."""
 
 import csv
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -114,13 +115,52 @@ def test_a_recipe_comes_by_name_with_changes():
 
 
 @pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
-def test_training_does_what_a_plain_loop_does(cases, weights):
-    ours, plain = network(dropout=0.0), network(dropout=0.0)
-    recipe = Recipe(n_epochs=4, batch_size=9)  # 40 cases: the last batch has 4
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_training_does_what_a_plain_loop_does(cases, weights, smoothing):
+    ours, plain = network(dropout=0.0).double(), network(dropout=0.0).double()
+    recipe = Recipe(n_epochs=4, batch_size=9, label_smoothing=smoothing)  # 40 cases: the last batch has 4
     history = train(ours, cases, recipe, Options(seed=7, class_weights=weights))
-    losses = train_plainly(plain, cases.bags.batch(np.arange(40)).values, cases.codes, 4, 9, seed=7, weights=weights)
-    assert history.column("selection_loss") == pytest.approx(losses, rel=1e-5)
+    losses = train_plainly(
+        plain,
+        cases.bags.batch(np.arange(40)).values,
+        cases.codes,
+        4,
+        9,
+        seed=7,
+        weights=weights,
+        smoothing=smoothing,
+    )
+    assert history.column("selection_loss") == pytest.approx(losses, rel=1e-8)
+    assert same_weights(weights_of(ours), weights_of(plain), atol=1e-8)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
+def test_epochs_that_are_not_evaluated_to_their_end_change_nothing(cases, weights, monkeypatch):
+    monkeypatch.setattr("millet.training.loop.INFERENCE_TIMEPOINTS", 1)  # one case after the other
+    ours, plain = network(dropout=0.0).double(), network(dropout=0.0).double()
+    recipe = Recipe(n_epochs=12, batch_size=8, learning_rate=0.1)  # a rate that makes the loss jump about
+    history = train(ours, cases, recipe, Options(seed=7, class_weights=weights))
+    values = cases.bags.batch(np.arange(40)).values
+    losses = train_plainly(plain, values, cases.codes, 12, 8, seed=7, weights=weights, rate=0.1)
+    assert [record.best for record in history] == [loss < min([np.inf, *losses[:i]]) for i, loss in enumerate(losses)]
+    for record, loss in zip(history, losses, strict=True):
+        assert record.selection_loss <= loss * (1 + 1e-6)
+        assert record.selection_loss == pytest.approx(loss, rel=1e-4) or not record.best
+    assert any(record.selection_loss < 0.9 * loss for record, loss in zip(history, losses, strict=True))
     assert same_weights(weights_of(ours), weights_of(plain), atol=1e-5)
+
+
+def test_a_recipe_may_keep_the_last_epoch_and_then_evaluates_nothing(cases, monkeypatch):
+    kept, cut_off = network(), network()
+    recipe = Recipe(n_epochs=6, batch_size=8, learning_rate=0.3, keep="last")
+    history = train(kept, cases, recipe)
+    assert history.column("selection_loss") == history.column("train_loss")
+    assert all(record.best for record in history)
+    monkeypatch.setattr(
+        "millet.training.loop._Trainer._selection_loss", lambda self, train_loss: -1 - self.state.epoch
+    )
+    train(cut_off, cases, dataclasses.replace(recipe, keep="best"))
+    assert same_weights(weights_of(kept), weights_of(cut_off))
 
 
 def test_the_best_epoch_is_kept_not_the_last(cases):

@@ -15,7 +15,9 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from millet.nn.convolution import SameConv1d, ValidBatchNorm1d, max_pool_3
+from millet.nn.convolution import Affine, SameConv1d
+from millet.nn.maximum import max_pool_3
+from millet.nn.normalisation import ValidBatchNorm1d
 
 
 def valid_timepoints(lengths: Tensor | None, n_timepoints: int) -> Tensor | None:
@@ -23,6 +25,18 @@ def valid_timepoints(lengths: Tensor | None, n_timepoints: int) -> Tensor | None
     if lengths is None:
         return None
     return (torch.arange(n_timepoints, device=lengths.device) < lengths[:, None])[:, None]
+
+
+def normalised(
+    convolution: nn.Module, norm: nn.Module, x: Tensor, lengths: Tensor | None, valid: Tensor | None
+) -> Tensor:
+    """Convolve, then normalise: (B, n_in, T) -> (B, n_out, T); in one go where no gradients are asked for."""
+    assert isinstance(norm, ValidBatchNorm1d)
+    together = not norm.training and not torch.is_grad_enabled()
+    result: Tensor = (
+        convolution(x, lengths, norm.scale_and_shift()) if together else norm(convolution(x, lengths), valid)
+    )
+    return result
 
 
 class Backbone(nn.Module, ABC):
@@ -60,8 +74,8 @@ class ConvBlock(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         """(B, n_in, T) -> (B, n_out, T)."""
-        x = self.norm(self.convolution(x, lengths), valid)
-        return torch.relu(x) if self.relu else x
+        x = normalised(self.convolution, self.norm, x, lengths, valid)
+        return torch.relu_(x) if self.relu else x
 
 
 @final
@@ -101,10 +115,13 @@ class ResNetBlock(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         """(B, n_in, T) -> (B, n_out, T)."""
-        beside = self.shortcut_norm(x if self.shortcut is None else self.shortcut(x), valid)
+        if self.shortcut is None:
+            beside = self.shortcut_norm(x, valid)
+        else:
+            beside = normalised(self.shortcut, self.shortcut_norm, x, lengths, valid)
         for block in self.blocks:
             x = block(x, lengths, valid)
-        return torch.relu(x + beside)
+        return torch.relu_(x + beside)
 
 
 @final
@@ -145,9 +162,17 @@ class InceptionModule(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         """(B, n_in, T) -> (B, 4 * width, T)."""
         narrow = x if self.bottleneck is None else self.bottleneck(x)
-        parts = [convolution(narrow, lengths) for convolution in self.convolutions]
-        parts.append(self.after_pool(max_pool_3(x, lengths)))
-        return torch.relu(self.norm(torch.cat(parts, dim=1), valid))
+        pooled = max_pool_3(x, lengths)
+        inputs = [(convolution, narrow) for convolution in self.convolutions] + [(self.after_pool, pooled)]
+        if self.norm.training or torch.is_grad_enabled():
+            parts = [convolution(values, lengths) for convolution, values in inputs]
+            return torch.relu_(self.norm(torch.cat(parts, dim=1), valid))
+        affines = zip(*(part.chunk(len(inputs)) for part in self.norm.scale_and_shift()), strict=True)
+        parts = [
+            convolution(values, lengths, Affine(*affine))
+            for (convolution, values), affine in zip(inputs, affines, strict=True)
+        ]
+        return torch.relu_(torch.cat(parts, dim=1))
 
 
 @final
@@ -164,10 +189,10 @@ class InceptionBlock(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         """(B, n_in, T) -> (B, 4 * width, T)."""
-        beside = self.shortcut_norm(self.shortcut(x), valid)
+        beside = normalised(self.shortcut, self.shortcut_norm, x, lengths, valid)
         for inception in self.inceptions:
             x = inception(x, lengths, valid)
-        return torch.relu(x + beside)
+        return torch.relu_(x + beside)
 
 
 @final

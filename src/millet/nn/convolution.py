@@ -1,17 +1,16 @@
-"""Convolution and batch normalisation that know where each case ends.
+"""Convolutions that know where each case ends.
 
 In:  (B, C, T) values and, for cases of unequal length in one batch, their lengths (B,).
 Out: the same shape, exact at every valid timepoint: what lies beyond a case's end never leaks in.
 
-Both are used by `millet.nn.backbones` alone. `lengths=None` means that all cases fill the batch.
+`lengths=None` means that all cases fill the batch.
 """
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import torch
-import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
@@ -69,6 +68,13 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     return extended
 
 
+class Affine(NamedTuple):
+    """A scale and a shift of every channel, (C,) each."""
+
+    scale: Tensor
+    shift: Tensor
+
+
 @final
 class SameConv1d(nn.Conv1d):
     """A convolution whose output has the input's timepoints, whatever the kernel and the length.
@@ -92,33 +98,41 @@ class SameConv1d(nn.Conv1d):
         lookup("padding", padding, PADDINGS)
         self.edge = padding
 
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Convolve (B, n_in, T) to (B, n_out, T)."""
+    def forward(self, x: Tensor, lengths: Tensor | None = None, after: Affine | None = None) -> Tensor:
+        """Convolve (B, n_in, T) to (B, n_out, T).
+
+        `after` is a scale and a shift (n_out,) to apply to the result, which costs nothing.
+        """
+        weight, bias = self.weight, self.bias
+        if after is not None:
+            weight = weight * after.scale[:, None, None]
+            bias = after.shift if bias is None else bias * after.scale + after.shift
         dilation = self.dilation[0]
         reach = (self.kernel_size[0] - 1) * dilation
         if reach:
             x = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)
         elif x.device.type == "cpu" and self.groups == 1:
-            return self._mix_channels(x)
+            return _mix_channels(x, weight, bias)
         if self._gradients_are_slow(x):
             convolved: Tensor = _Convolution.apply(  # type: ignore[no-untyped-call]
-                x, self.weight, self.bias, dilation, self.groups
+                x, weight, bias, dilation, self.groups
             )
             return convolved
-        return F.conv1d(x, self.weight, self.bias, dilation=dilation, groups=self.groups)
-
-    def _mix_channels(self, x: Tensor) -> Tensor:
-        """Apply a kernel of one tap as the matrix product that it is, which CPUs do faster than a convolution."""
-        weight = self.weight[:, :, 0].expand(len(x), -1, -1)
-        if self.bias is None:
-            return torch.bmm(weight, x)
-        return torch.baddbmm(self.bias[:, None].expand(len(x), -1, 1), weight, x)
+        return F.conv1d(x, weight, bias, dilation=dilation, groups=self.groups)
 
     def _gradients_are_slow(self, x: Tensor) -> bool:
         """Whether a CPU's own gradients of this convolution are slow: many taps on several channels."""
         wide = self.in_channels >= 8 and self.kernel_size[0] >= 8
         dense_or_depthwise = self.groups == 1 or self.groups == self.in_channels == self.out_channels
         return wide and dense_or_depthwise and x.device.type == "cpu" and torch.is_grad_enabled()
+
+
+def _mix_channels(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Apply a kernel of one tap as the matrix product that it is, which CPUs do faster than a convolution."""
+    of_each = weight[:, :, 0].expand(len(x), -1, -1)
+    if bias is None:
+        return torch.bmm(of_each, x)
+    return torch.baddbmm(bias[:, None].expand(len(x), -1, 1), of_each, x)
 
 
 class _Convolution(torch.autograd.Function):
@@ -185,66 +199,3 @@ def _depthwise_gradient(gradient: Tensor, x: Tensor, n_taps: int, dilation: int,
     pairs = torch.bmm(left.transpose(1, 2), right)  # (C, span, window)
     diagonals = pairs.as_strided((n_channels, span, n_taps), (span * window, window + 1, dilation))
     return diagonals.sum(1)[:, None]
-
-
-def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:
-    """Return the largest of each timepoint and its two neighbours inside the case: (B, C, T) to (B, C, T)."""
-    # A replicated edge can't win against itself, so it stands for "nothing there" under every padding.
-    return F.max_pool1d(extend(x, 1, 1, lengths, "replicate"), 3, stride=1)
-
-
-def _several_processes() -> bool:
-    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
-
-
-class _SumOverProcesses(torch.autograd.Function):
-    """The sum of a tensor over all processes; its gradient is summed over them, too."""
-
-    @staticmethod
-    def forward(ctx: Any, part: Tensor) -> Tensor:
-        total = part.clone()
-        dist.all_reduce(total)
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        total = gradient.clone()
-        dist.all_reduce(total)
-        return total
-
-
-def _over_processes(part: Tensor) -> Tensor:
-    """Sum over the processes that share a batch."""
-    if not _several_processes():
-        return part
-    total: Tensor = _SumOverProcesses.apply(part)  # type: ignore[no-untyped-call]
-    return total
-
-
-@final
-class ValidBatchNorm1d(nn.BatchNorm1d):
-    """Batch normalisation whose statistics count valid timepoints only, over all processes that share the batch."""
-
-    def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
-        """Normalise (B, C, T); `valid` (B, 1, T) is True inside each case, None where all are."""
-        several = _several_processes()
-        if not self.training or (valid is None and not several and x.shape[0] * x.shape[2] > 1):
-            return super().forward(x)
-        return self._normalise_valid(x, torch.ones_like(x[:, :1], dtype=torch.bool) if valid is None else valid)
-
-    def _normalise_valid(self, x: Tensor, valid: Tensor) -> Tensor:
-        assert self.running_mean is not None
-        assert self.running_var is not None
-        assert self.num_batches_tracked is not None
-        assert self.momentum is not None
-        count = _over_processes(valid.sum().to(x.dtype))
-        mean = _over_processes((x * valid).sum((0, 2))) / count
-        centred = x - mean[:, None]
-        variance = _over_processes((centred.square() * valid).sum((0, 2))) / count
-        with torch.no_grad():
-            self.num_batches_tracked += 1
-            self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
-            unbiased = variance * (count / (count - 1).clamp(min=1))
-            self.running_var.lerp_(unbiased.to(self.running_var.dtype), self.momentum)
-        scaled = centred * torch.rsqrt(variance + self.eps)[:, None]
-        return scaled * self.weight[:, None] + self.bias[:, None]

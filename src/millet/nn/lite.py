@@ -13,8 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from millet.nn.backbones import Backbone, valid_timepoints
-from millet.nn.convolution import SameConv1d, ValidBatchNorm1d, extend
+from millet.nn.backbones import Backbone, normalised, valid_timepoints
+from millet.nn.convolution import Affine, SameConv1d, extend
+from millet.nn.normalisation import ValidBatchNorm1d
 
 TREND_LENGTHS = (2, 4, 8, 16, 32, 64)
 PEAK_LENGTHS = (6, 12, 24, 48, 96)
@@ -51,9 +52,9 @@ class SeparableConv(nn.Module):
         self.depthwise = SameConv1d(n_in, n_in, kernel_size, padding, dilation=dilation, groups=n_in, bias=False)
         self.pointwise = SameConv1d(n_in, n_out, 1, padding, bias=False)
 
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """(B, n_in, T) -> (B, n_out, T)."""
-        mixed: Tensor = self.pointwise(self.depthwise(x, lengths))
+    def forward(self, x: Tensor, lengths: Tensor | None = None, after: Affine | None = None) -> Tensor:
+        """(B, n_in, T) -> (B, n_out, T), scaled and shifted by `after`."""
+        mixed: Tensor = self.pointwise(self.depthwise(x, lengths), None, after)
         return mixed
 
 
@@ -95,12 +96,12 @@ class Lite(Backbone):
         """Embed every timepoint."""
         valid = valid_timepoints(lengths, x.shape[2])
         parts = [convolution(x, lengths) for convolution in self.first]
-        x = torch.relu(self.first_norm(torch.cat([*parts, self._hand_made(x, lengths)], dim=1), valid))
+        x = torch.relu_(self.first_norm(torch.cat([*parts, self._hand_made(x, lengths)], dim=1), valid))
         for convolution, norm in zip(self.separable, self.norms, strict=True):
-            x = torch.relu(norm(convolution(x, lengths), valid))
+            x = torch.relu_(normalised(convolution, norm, x, lengths, valid))
         return x
 
     def _hand_made(self, x: Tensor, lengths: Tensor | None) -> Tensor:
         reach = self.fixed.shape[2] - 1
         extended = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)
-        return torch.relu(F.conv1d(extended, self.fixed, groups=self.n_channels))
+        return torch.relu_(F.conv1d(extended, self.fixed, groups=self.n_channels))

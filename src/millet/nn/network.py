@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, final
 
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from millet.checks import integer, number
 from millet.errors import ParameterError, SeriesError, lookup
 from millet.nn.backbones import FCN, Backbone, InceptionTime, ResNet, valid_timepoints
+from millet.nn.dropout import BatchDropout
 from millet.nn.lite import Lite
 from millet.nn.poolings import POOLINGS, BagOutput, GapPooling
 
@@ -30,34 +32,20 @@ def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
     checkpoints were trained with its rounding.
     """
     even = torch.arange(0, d_model, 2, device=positions.device)
-    frequency = torch.exp(even * (-math.log(10000.0) / d_model))
-    angle = positions[..., None].to(frequency.dtype) * frequency
-    encoding = torch.empty((*positions.shape, d_model), device=positions.device)
-    encoding[..., 0::2] = angle.sin()
-    encoding[..., 1::2] = angle.cos()[..., : d_model // 2]
-    return encoding
+    frequency = torch.exp(even * (-math.log(10000.0) / d_model))[:, None]
+    angle = positions[..., None, :].to(frequency.dtype) * frequency
+    # Laid out as the embeddings are that it is added to, timepoint beside timepoint.
+    encoding = torch.empty((*positions.shape[:-1], d_model, positions.shape[-1]), device=positions.device)
+    encoding[..., 0::2, :] = angle.sin()
+    encoding[..., 1::2, :] = angle.cos()[..., : d_model // 2, :]
+    return encoding.transpose(-1, -2)
 
 
-@final
-class BatchDropout(nn.Module):
-    """Dropout whose mask is drawn for a whole batch, of which this process may have only some rows.
-
-    `rows` is (the slice of the batch that is here, the batch's size); None where the batch is here whole. Processes
-    that draw from equal generators then drop what a single process would.
-    """
-
-    def __init__(self, rate: float) -> None:
-        super().__init__()
-        self.rate = rate
-        self.rows: tuple[slice, int] | None = None
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Drop values of (B, T, D) in training; scale the others so that the mean stays."""
-        if not self.training or self.rate == 0:
-            return z
-        here, n_rows = self.rows or (slice(None), len(z))
-        kept = torch.empty((n_rows, *z.shape[1:]), dtype=z.dtype, device=z.device).bernoulli_(1 - self.rate)
-        return z * kept[here].div_(1 - self.rate)
+@lru_cache(maxsize=2)
+def _encoding_of_all(n_timepoints: int, d_model: int, device: torch.device) -> Tensor:
+    # An ordinary tensor, whoever asks first: one made in inference mode could not be trained with.
+    with torch.inference_mode(False):
+        return positional_encoding(torch.arange(n_timepoints, device=device), d_model)
 
 
 @final
@@ -135,9 +123,12 @@ class MilletNetwork(nn.Module):
             lengths = None
         z = self._embed(x, lengths).transpose(1, 2)  # (B, C, T) -> (B, D, T) -> (B, T, D)
         if self.positions:
-            if positions is None:
-                positions = torch.arange(x.shape[2], device=x.device)
-            z = z + positional_encoding(positions, self.d_embedding).to(z.dtype)
+            encoding = (
+                _encoding_of_all(x.shape[2], self.d_embedding, x.device)
+                if positions is None
+                else positional_encoding(positions, self.d_embedding)
+            )
+            z = z + encoding.to(z.dtype)
         valid = valid_timepoints(lengths, x.shape[2])
         return self._pool(self.dropout(z), None if valid is None else valid[:, 0])
 

@@ -53,6 +53,23 @@ def _by_class(evidence: Tensor, valid: Tensor | None) -> Tensor:
     return evidence.transpose(1, 2)
 
 
+@final
+class TimepointLinear(nn.Linear):
+    """A linear map of each embedding: (B, T, n_in) -> (B, T, n_out).
+
+    Embeddings come from convolutions, which lay timepoint beside timepoint; they are read, and the result is left,
+    in that order, where `torch.nn.Linear` would turn them round first.
+    """
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Map every embedding."""
+        return self.weigh(z) + self.bias
+
+    def weigh(self, z: Tensor) -> Tensor:
+        """Map every embedding, without the bias."""
+        return torch.bmm(self.weight.expand(len(z), -1, -1), z.transpose(1, 2)).transpose(1, 2)
+
+
 class Pooling(nn.Module, ABC):
     """From a bag of embeddings to one prediction and the evidence of each embedding.
 
@@ -67,7 +84,7 @@ class Pooling(nn.Module, ABC):
 
     def __init__(self, d_in: int, n_classes: int, d_attention: int = 8) -> None:
         super().__init__()
-        self.classify = nn.Linear(d_in, n_classes)
+        self.classify = TimepointLinear(d_in, n_classes)
 
     @abstractmethod
     def forward(self, z: Tensor, valid: Tensor | None = None) -> BagOutput:
@@ -82,8 +99,8 @@ class AttentionHead(nn.Module):
 
     def __init__(self, d_in: int, d_attention: int) -> None:
         super().__init__()
-        self.hidden = nn.Linear(d_in, d_attention)
-        self.out = nn.Linear(d_attention, 1)
+        self.hidden = TimepointLinear(d_in, d_attention)
+        self.out = TimepointLinear(d_attention, 1)
 
     def forward(self, z: Tensor) -> Tensor:
         """Weigh every timepoint."""
@@ -99,8 +116,8 @@ class GapPooling(Pooling):
 
     def forward(self, z: Tensor, valid: Tensor | None = None) -> BagOutput:
         """Pool (B, T, D) embeddings."""
-        logits = self.classify(mean_over_time(z, valid))
-        activation = _by_class(z @ self.classify.weight.T, valid)
+        logits = self.classify(mean_over_time(z, valid)[:, None])[:, 0]
+        activation = _by_class(self.classify.weigh(z), valid)
         return BagOutput(logits, activation, None, activation, self.classify.bias)
 
 
@@ -118,7 +135,7 @@ class AttentionPooling(Pooling):
     def forward(self, z: Tensor, valid: Tensor | None = None) -> BagOutput:
         """Pool (B, T, D) embeddings."""
         attention = self.attend(z)  # (B, T, 1)
-        logits = self.classify(mean_over_time(attention * z, valid))
+        logits = self.classify(mean_over_time(attention * z, valid)[:, None])[:, 0]
         weights = _by_class(attention, valid)  # (B, 1, T)
         return BagOutput(logits, weights.expand(-1, logits.shape[1], -1), weights[:, 0], None, None)
 

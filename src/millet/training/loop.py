@@ -1,8 +1,8 @@
 """The training loop: a network, bags and a recipe in; the network with its best weights out.
 
 The paper's protocol: after every epoch the training set is evaluated in inference mode, and the weights of the epoch
-with the lowest loss are kept; a loss of 0 ends training. With a validation set, its loss decides instead, and
-training stops when it has not improved for a while.
+with the lowest loss are kept; a loss of 0 ends training. A recipe may keep the last weights instead. With a
+validation set, its loss decides, and training stops when it has not improved for a while.
 
 Lightning Fabric brings devices, precision and processes. Every process sees the whole batch and works on its share of
 the rows, so that two processes compute what one would.
@@ -11,6 +11,7 @@ the rows, so that two processes compute what one would.
 from __future__ import annotations
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -162,7 +163,9 @@ class _Trainer:
         self.cases, self.recipe, self.options, self.fabric = cases, recipe, options, fabric
         self.network = network
         make = torch.optim.AdamW if recipe.optimizer == "adamw" else torch.optim.Adam
-        plain = make(network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+        # One kernel for all parameters: a step on few short series would else spend most of its time here.
+        fused = fabric.device.type in ("cpu", "cuda")
+        plain = make(network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=fused)
         # Fabric's wrappers share the network's parameters; evaluation uses the bare network.
         self.wrapped, self.optimizer = fabric.setup(network, plain)
         self.batch_size = recipe.batch_size_for(len(cases))
@@ -225,11 +228,11 @@ class _Trainer:
     def _run_epoch(self) -> EpochRecord:
         epoch = self.state.epoch
         train_loss = self._take_steps(epoch)
-        selecting = self.options.validation or self.cases
-        selection_loss = self._inference_loss(selecting)
+        selection_loss = self._selection_loss(train_loss)
         self.state.elapsed = time.monotonic() - self.started
         finite = bool(np.isfinite(train_loss) and np.isfinite(selection_loss))
-        best = finite and selection_loss < self.state.best_loss
+        keeps_last = self.recipe.keep == "last" and self.options.validation is None
+        best = finite and (keeps_last or selection_loss < self.state.best_loss)
         improved = finite and selection_loss < self.state.best_loss - self.options.tolerance
         rate = self.optimizer.param_groups[0]["lr"]
         record = EpochRecord(
@@ -243,6 +246,13 @@ class _Trainer:
         self.state.records.append(record)
         self.state.finished = self._reason_to_stop(record, finite)
         return record
+
+    def _selection_loss(self, train_loss: float) -> float:
+        if self.options.validation is not None:
+            return self._inference_loss(self.options.validation)
+        if self.recipe.keep == "last":
+            return train_loss
+        return self._inference_loss(self.cases, give_up_above=self.state.best_loss)
 
     def _reason_to_stop(self, record: EpochRecord, finite: bool) -> str:
         asked = [callback(record) for callback in self.options.callbacks if self.fabric.is_global_zero]
@@ -296,7 +306,13 @@ class _Trainer:
         if self.fabric.world_size > 1:
             self.network.dropout.rows = rows, len(chosen)
         logits = self.wrapped(x[rows], None if lengths is None else lengths[rows]).logits
-        loss = F.cross_entropy(logits.to(self.loss_dtype), target[rows], self.class_weights, reduction="sum")
+        loss = F.cross_entropy(
+            logits.to(self.loss_dtype),
+            target[rows],
+            self.class_weights,
+            reduction="sum",
+            label_smoothing=self.recipe.label_smoothing,
+        )
         share = loss / self._scale(target)
         # Processes average their gradients, so each one's share counts that many times.
         self.fabric.backward(share * self.fabric.world_size)
@@ -304,20 +320,25 @@ class _Trainer:
         self.optimizer.zero_grad()
         return float(self._sum_over_processes(share.detach()))
 
-    def _inference_loss(self, cases: Labelled) -> float:
-        """Return the mean loss in inference mode, each process evaluating its share of the cases."""
+    def _inference_loss(self, cases: Labelled, give_up_above: float = math.inf) -> float:
+        """Return the mean loss in inference mode, each process evaluating its share of the cases.
+
+        No case takes loss away, so once the sum so far makes a mean above `give_up_above`, that lower bound is
+        returned and the other cases are left alone.
+        """
         self.wrapped.eval()
         mine = np.arange(self.fabric.global_rank, len(cases), self.fabric.world_size)
+        scale = self._scale(torch.from_numpy(cases.codes[cases.positions]))
+        enough = give_up_above * scale if self.fabric.world_size == 1 else math.inf
         total = torch.zeros((), dtype=torch.float64)
-        scale = torch.zeros((), dtype=torch.float64)
         with torch.no_grad(), self.fabric.autocast():
             for positions in inference_batches(cases.lengths[mine]):
-                chosen = mine[positions]
-                x, lengths, target = self._tensors(cases, chosen)
+                x, lengths, target = self._tensors(cases, mine[positions])
                 logits = self.network(x, lengths).logits.to(self.loss_dtype)
                 total += F.cross_entropy(logits, target, self.class_weights, reduction="sum").cpu()
-                scale += self._scale(target)
-        return float(self._sum_over_processes(total) / self._sum_over_processes(scale))
+                if total > enough:
+                    break
+        return float(self._sum_over_processes(total)) / scale
 
     def _tensors(self, cases: Labelled, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor | None, Tensor]:
         """Return values, lengths (None where all are the same) and codes, on the device."""
@@ -329,7 +350,7 @@ class _Trainer:
 
     def _scale(self, target: Tensor) -> float:
         """Return what a sum of losses is divided by to make it a mean."""
-        return float(len(target) if self.class_weights is None else self.class_weights[target].sum())
+        return float(len(target) if self.class_weights is None else self.class_weights.cpu()[target.cpu()].sum())
 
     def _share_of_rows(self, n_rows: int) -> slice:
         rank, world = self.fabric.global_rank, self.fabric.world_size

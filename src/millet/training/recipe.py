@@ -12,6 +12,7 @@ from millet.errors import ParameterError, lookup
 
 OPTIMIZERS = ("adam", "adamw")
 SCHEDULES = ("constant", "one-cycle")
+KEEPS = ("best", "last")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class Recipe:
     weight_decay : float
     schedule : {"constant", "one-cycle"}
         "one-cycle" rises for the first 30 % of the steps and falls to almost nothing, both as cosines.
+    label_smoothing : float
+        How much of each label is shared out evenly among all classes.
+    keep : {"best", "last"}
+        Which weights training ends with. "best" are those of the epoch with the lowest loss of all training cases in
+        inference mode, which costs a pass over them an epoch. "last" are those of the last epoch, for schedules that
+        end in small steps. Where a validation set decides, the best are kept in either case.
 
     Examples
     --------
@@ -47,6 +54,8 @@ class Recipe:
     optimizer: str = "adam"
     weight_decay: float = 0.0
     schedule: str = "constant"
+    label_smoothing: float = 0.0
+    keep: str = "best"
 
     def __post_init__(self) -> None:
         integer("n_epochs", self.n_epochs, at_least=1)
@@ -56,6 +65,8 @@ class Recipe:
         number("weight_decay", self.weight_decay, at_least=0)
         lookup("optimizer", self.optimizer, dict.fromkeys(OPTIMIZERS))
         lookup("schedule", self.schedule, dict.fromkeys(SCHEDULES))
+        number("label_smoothing", self.label_smoothing, at_least=0, below=1)
+        lookup("keep", self.keep, dict.fromkeys(KEEPS))
 
     def batch_size_for(self, n_cases: int) -> int:
         """Return the batch size for a training set of `n_cases`."""

@@ -1,0 +1,75 @@
+"""Batch normalisation that counts valid timepoints only, over all processes that share a batch."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from millet.nn.convolution import Affine
+
+
+def _several_processes() -> bool:
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+
+
+class _SumOverProcesses(torch.autograd.Function):
+    """The sum of a tensor over all processes; its gradient is summed over them, too."""
+
+    @staticmethod
+    def forward(ctx: Any, part: Tensor) -> Tensor:
+        total = part.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        total = gradient.clone()
+        dist.all_reduce(total)
+        return total
+
+
+def _over_processes(part: Tensor) -> Tensor:
+    """Sum over the processes that share a batch."""
+    if not _several_processes():
+        return part
+    total: Tensor = _SumOverProcesses.apply(part)  # type: ignore[no-untyped-call]
+    return total
+
+
+@final
+class ValidBatchNorm1d(nn.BatchNorm1d):
+    """Batch normalisation whose statistics count valid timepoints only, over all processes that share the batch."""
+
+    def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
+        """Normalise (B, C, T); `valid` (B, 1, T) is True inside each case, None where all are."""
+        several = _several_processes()
+        if not self.training or (valid is None and not several and x.shape[0] * x.shape[2] > 1):
+            return super().forward(x)
+        return self._normalise_valid(x, torch.ones_like(x[:, :1], dtype=torch.bool) if valid is None else valid)
+
+    def scale_and_shift(self) -> Affine:
+        """Return what normalising is in inference: a scale and a shift of each channel."""
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        scale = self.weight * torch.rsqrt(self.running_var + self.eps)
+        return Affine(scale, self.bias - self.running_mean * scale)
+
+    def _normalise_valid(self, x: Tensor, valid: Tensor) -> Tensor:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.num_batches_tracked is not None
+        assert self.momentum is not None
+        count = _over_processes(valid.sum().to(x.dtype))
+        mean = _over_processes((x * valid).sum((0, 2))) / count
+        centred = x - mean[:, None]
+        variance = _over_processes((centred.square() * valid).sum((0, 2))) / count
+        with torch.no_grad():
+            self.num_batches_tracked += 1
+            self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
+            unbiased = variance * (count / (count - 1).clamp(min=1))
+            self.running_var.lerp_(unbiased.to(self.running_var.dtype), self.momentum)
+        scaled = centred * torch.rsqrt(variance + self.eps)[:, None]
+        return scaled * self.weight[:, None] + self.bias[:, None]
