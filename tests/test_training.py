@@ -75,6 +75,21 @@ def test_the_paper_recipe_is_the_papers():
     assert [recipe.batch_size_for(n) for n in (500, 100, 28, 20, 5, 2)] == [16, 10, 2, 2, 2, 2]
 
 
+def test_the_fast_recipe_takes_at_most_a_tenth_of_the_papers_steps():
+    fast, paper = RECIPES["fast"], RECIPES["paper"]
+    for n_cases in (2, 16, 20, 67, 100, 159, 160, 500, 1000, 10_000):
+        steps, theirs = (
+            recipe.n_epochs_for(n_cases) * recipe.steps_per_epoch_for(n_cases) for recipe in (fast, paper)
+        )
+        assert steps <= theirs / 10
+
+
+def test_large_training_sets_get_fewer_epochs_but_not_hardly_any():
+    recipe = Recipe(n_epochs=100, batch_size=10, max_steps=1000)
+    assert [recipe.n_epochs_for(n_cases) for n_cases in (10, 100, 200, 1000, 5000)] == [100, 100, 50, 10, 10]
+    assert as_recipe(recipe, n_epochs=100).n_epochs_for(5000) == 100, "epochs that were asked for are run"
+
+
 def test_one_cycle_rises_then_falls_to_nothing():
     recipe = Recipe(schedule="one-cycle", learning_rate=1.0)
     rates = [recipe.rate_at(progress) for progress in np.linspace(0, 1, 101)]
@@ -93,6 +108,11 @@ def test_one_cycle_rises_then_falls_to_nothing():
         ({"n_epochs": 2.5}, ParameterError),
         ({"n_epochs": True}, ParameterError),
         ({"batch_size": 0}, ParameterError),
+        ({"n_batches": 0}, ParameterError),
+        ({"smallest_batch": 0}, ParameterError),
+        ({"max_steps": 0}, ParameterError),
+        ({"label_smoothing": 1.0}, ParameterError),
+        ({"keep": "beast"}, UnknownNameError),
         ({"learning_rate": 0}, ParameterError),
         ({"learning_rate": float("nan")}, ParameterError),
         ({"learning_rate": "fast"}, ParameterError),

@@ -169,7 +169,8 @@ class _Trainer:
         # Fabric's wrappers share the network's parameters; evaluation uses the bare network.
         self.wrapped, self.optimizer = fabric.setup(network, plain)
         self.batch_size = recipe.batch_size_for(len(cases))
-        self.steps_per_epoch = -(-len(cases) // self.batch_size)
+        self.steps_per_epoch = recipe.steps_per_epoch_for(len(cases))
+        self.n_epochs = recipe.n_epochs_for(len(cases))
         self.dtype = next(network.parameters()).dtype
         self.loss_dtype = torch.promote_types(self.dtype, torch.float32)
         weights = options.class_weights
@@ -183,7 +184,7 @@ class _Trainer:
     def run(self) -> History:
         self._resume()
         saved_at = time.monotonic()
-        bar = EpochBar(self.recipe.n_epochs, self.state.epoch, self.options, show=self.fabric.is_global_zero)
+        bar = EpochBar(self.n_epochs, self.state.epoch, self.options, show=self.fabric.is_global_zero)
         with bar, self._saving_when_interrupted():
             while not self.state.finished:
                 record = self._run_epoch()
@@ -267,7 +268,7 @@ class _Trainer:
             return "the validation loss no longer improved"
         if self._time_is_up():
             return "the time was up"
-        return "all epochs were run" if self.state.epoch >= self.recipe.n_epochs else ""
+        return "all epochs were run" if self.state.epoch >= self.n_epochs else ""
 
     def _report_non_finite(self, record: EpochRecord) -> None:
         if not self.state.best_weights:
@@ -363,7 +364,7 @@ class _Trainer:
         return torch.as_tensor(summed)
 
     def _set_rate(self, step: int) -> None:
-        progress = step / (self.recipe.n_epochs * self.steps_per_epoch)
+        progress = step / (self.n_epochs * self.steps_per_epoch)
         if self.options.max_time is not None:
             progress = max(progress, (time.monotonic() - self.started) / self.options.max_time)
         for group in self.optimizer.param_groups:

@@ -26,7 +26,11 @@ class Recipe:
     n_epochs : int
         Passes over the training cases.
     batch_size : int, optional
-        Cases a step; None is the paper's min(16, n_cases // 10), and at least 2.
+        Cases a step; None is min(16, n_cases // `n_batches`), and at least `smallest_batch`.
+    n_batches, smallest_batch : int
+        For the batch size of few training cases.
+    max_steps : int, optional
+        Large training sets get fewer epochs, so that there are about this many steps; at least a tenth of `n_epochs`.
     learning_rate : float
         Step size; the highest one where the schedule varies it.
     optimizer : {"adam", "adamw"}
@@ -50,6 +54,9 @@ class Recipe:
 
     n_epochs: int = 1500
     batch_size: int | None = None
+    n_batches: int = 10
+    smallest_batch: int = 2
+    max_steps: int | None = None
     learning_rate: float = 0.001
     optimizer: str = "adam"
     weight_decay: float = 0.0
@@ -61,6 +68,10 @@ class Recipe:
         integer("n_epochs", self.n_epochs, at_least=1)
         if self.batch_size is not None:
             integer("batch_size", self.batch_size, at_least=1)
+        integer("n_batches", self.n_batches, at_least=1)
+        integer("smallest_batch", self.smallest_batch, at_least=1)
+        if self.max_steps is not None:
+            integer("max_steps", self.max_steps, at_least=1)
         number("learning_rate", self.learning_rate, above=0)
         number("weight_decay", self.weight_decay, at_least=0)
         lookup("optimizer", self.optimizer, dict.fromkeys(OPTIMIZERS))
@@ -70,7 +81,18 @@ class Recipe:
 
     def batch_size_for(self, n_cases: int) -> int:
         """Return the batch size for a training set of `n_cases`."""
-        return self.batch_size or max(2, min(16, n_cases // 10))
+        return self.batch_size or max(self.smallest_batch, min(16, n_cases // self.n_batches))
+
+    def steps_per_epoch_for(self, n_cases: int) -> int:
+        """Return the steps of an epoch on a training set of `n_cases`; the last one may have fewer cases."""
+        return -(-n_cases // self.batch_size_for(n_cases))
+
+    def n_epochs_for(self, n_cases: int) -> int:
+        """Return the epochs for a training set of `n_cases`."""
+        if self.max_steps is None:
+            return self.n_epochs
+        affordable = round(self.max_steps / self.steps_per_epoch_for(n_cases))
+        return min(self.n_epochs, max(affordable, -(-self.n_epochs // 10)))
 
     def rate_at(self, progress: float) -> float:
         """Return the learning rate when `progress`, from 0 to 1, of the training is done."""
@@ -88,11 +110,26 @@ class Recipe:
         return dataclasses.asdict(self)
 
 
-RECIPES: dict[str, Recipe] = {"paper": Recipe()}
+RECIPES: dict[str, Recipe] = {
+    "fast": Recipe(
+        n_epochs=150,
+        n_batches=8,
+        smallest_batch=4,
+        max_steps=6000,
+        learning_rate=0.003,
+        optimizer="adamw",
+        weight_decay=0.01,
+        schedule="one-cycle",
+        keep="last",
+    ),
+    "paper": Recipe(),
+}
 
 
 def as_recipe(recipe: str | Recipe, **changes: Any) -> Recipe:
     """Return a recipe by name or as given, with the changes that are not None.
+
+    A number of epochs that was asked for is a number of epochs, however many steps that takes.
 
     Examples
     --------
@@ -103,4 +140,7 @@ def as_recipe(recipe: str | Recipe, **changes: Any) -> Recipe:
         recipe = lookup("recipe", recipe, RECIPES)
     if not isinstance(recipe, Recipe):
         raise ParameterError(f"recipe must be one of {sorted(RECIPES)} or a millet.Recipe; got {recipe!r}.")
-    return dataclasses.replace(recipe, **{name: value for name, value in changes.items() if value is not None})
+    wanted = {name: value for name, value in changes.items() if value is not None}
+    if "n_epochs" in wanted:
+        wanted.setdefault("max_steps", None)
+    return dataclasses.replace(recipe, **wanted)
