@@ -189,6 +189,37 @@ def test_parameter_counts_are_the_papers_for_seven_classes(backbone, plain, atte
     assert round(thousands, 1) == (plain if pooling in ("gap", "instance") else attending)
 
 
+@pytest.mark.parametrize("lengths", [None, [20, 13, 9]])
+@pytest.mark.parametrize("backbone", ["fcn", "inceptiontime", "resnet"])
+def test_recomputing_changes_memory_alone(backbone, lengths, monkeypatch):
+    steps = []
+    for limit in (10**9, 1):
+        monkeypatch.setattr("millet.nn.recomputation.RECOMPUTE_ABOVE", limit)
+        steps.append(_one_step(backbone, lengths))
+    (*expected, n_kept), (*again, n_kept_again) = steps
+    torch.testing.assert_close(again, expected)
+    assert n_kept_again < n_kept / 2
+
+
+def _one_step(backbone: str, lengths: list[int] | None) -> tuple[Tensor, dict[str, Tensor], list[Tensor], int]:
+    """Return loss, weights and statistics, gradients, and how many tensors were kept for them."""
+    x = torch.randn(3, 1, 20, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    kept: list[Tensor] = []
+
+    def keep(value: Tensor) -> Tensor:
+        kept.append(value)
+        return value
+
+    with torch.random.fork_rng(), torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
+        torch.manual_seed(0)
+        network = MilletNetwork(1, 2, backbone, dropout=0.0).double()
+        loss = network(x, None if lengths is None else torch.tensor(lengths)).logits.square().sum()
+    n_kept = len(kept)
+    loss.backward()
+    gradients = [parameter.grad for parameter in network.parameters()]
+    return loss.detach(), network.state_dict(), gradients, n_kept
+
+
 @each_backbone
 def test_an_unknown_padding_is_refused(backbone):
     with pytest.raises(UnknownNameError, match="Did you mean 'circular'"):

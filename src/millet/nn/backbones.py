@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from millet.nn.convolution import Affine, SameConv1d
 from millet.nn.maximum import max_pool_3
 from millet.nn.normalisation import ValidBatchNorm1d
+from millet.nn.recomputation import forgetful
 
 
 def valid_timepoints(lengths: Tensor | None, n_timepoints: int) -> Tensor | None:
@@ -74,6 +75,9 @@ class ConvBlock(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         """(B, n_in, T) -> (B, n_out, T)."""
+        return forgetful(self, self._convolve, x, lengths, valid)
+
+    def _convolve(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         x = normalised(self.convolution, self.norm, x, lengths, valid)
         return torch.relu_(x) if self.relu else x
 
@@ -161,6 +165,9 @@ class InceptionModule(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         """(B, n_in, T) -> (B, 4 * width, T)."""
+        return forgetful(self, self._convolve, x, lengths, valid)
+
+    def _convolve(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         narrow = x if self.bottleneck is None else self.bottleneck(x)
         pooled = max_pool_3(x, lengths)
         inputs = [(convolution, narrow) for convolution in self.convolutions] + [(self.after_pool, pooled)]

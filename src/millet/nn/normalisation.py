@@ -6,9 +6,11 @@ from typing import Any, final
 
 import torch
 import torch.distributed as dist
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from millet.nn.convolution import Affine
+from millet.nn.recomputation import recomputing
 
 
 def _several_processes() -> bool:
@@ -46,9 +48,18 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Normalise (B, C, T); `valid` (B, 1, T) is True inside each case, None where all are."""
         several = _several_processes()
-        if not self.training or (valid is None and not several and x.shape[0] * x.shape[2] > 1):
+        plain = valid is None and not several and x.shape[0] * x.shape[2] > 1
+        if plain and self.training and recomputing():
+            return self._normalise_again(x)
+        if plain or not self.training:
             return super().forward(x)
         return self._normalise_valid(x, torch.ones_like(x[:, :1], dtype=torch.bool) if valid is None else valid)
+
+    def _normalise_again(self, x: Tensor) -> Tensor:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        mean, variance = self.running_mean.clone(), self.running_var.clone()
+        return F.batch_norm(x, mean, variance, self.weight, self.bias, training=True, eps=self.eps)
 
     def scale_and_shift(self) -> Affine:
         """Return what normalising is in inference: a scale and a shift of each channel."""
@@ -66,10 +77,11 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         mean = _over_processes((x * valid).sum((0, 2))) / count
         centred = x - mean[:, None]
         variance = _over_processes((centred.square() * valid).sum((0, 2))) / count
-        with torch.no_grad():
-            self.num_batches_tracked += 1
-            self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
-            unbiased = variance * (count / (count - 1).clamp(min=1))
-            self.running_var.lerp_(unbiased.to(self.running_var.dtype), self.momentum)
+        if not recomputing():
+            with torch.no_grad():
+                self.num_batches_tracked += 1
+                self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
+                unbiased = variance * (count / (count - 1).clamp(min=1))
+                self.running_var.lerp_(unbiased.to(self.running_var.dtype), self.momentum)
         scaled = centred * torch.rsqrt(variance + self.eps)[:, None]
         return scaled * self.weight[:, None] + self.bias[:, None]

@@ -19,6 +19,9 @@ from millet.training.loop import Labelled, Options, make_fabric, train
 from millet.training.memory import reusing_memory
 from millet.training.recipe import Recipe
 
+# A step on fewer timepoints than these takes longer with two threads than with one.
+THREADING_TIMEPOINTS = 2048
+
 
 @dataclass(frozen=True)
 class MemberPlan:
@@ -34,7 +37,7 @@ class MemberPlan:
 
 def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple[MilletNetwork, History]]:
     """Train all members, `n_jobs` of them at a time (-1: as many as there are cores)."""
-    threads = threads_per_member(len(plans))
+    threads = threads_per_member(len(plans), _timepoints_per_step(plans[0]))
     workers = min(joblib.effective_n_jobs(n_jobs), len(plans))
     if workers == 1:
         return [_train_member(plan, threads) for plan in plans]
@@ -44,11 +47,20 @@ def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple
     return trained
 
 
-def threads_per_member(n_members: int) -> int:
-    """Return how many threads a member computes with: its share of the cores, were all to run at once."""
+def threads_per_member(n_members: int, timepoints_per_step: int) -> int:
+    """Return how many threads a member computes with: its share of the cores, were all to run at once.
+
+    Steps on few timepoints are done by one thread sooner than threads can meet.
+    """
+    if timepoints_per_step < THREADING_TIMEPOINTS:
+        return 1
     if n_members == 1:
         return torch.get_num_threads()
     return max(1, int(joblib.cpu_count()) // n_members)
+
+
+def _timepoints_per_step(plan: MemberPlan) -> int:
+    return plan.recipe.batch_size_for(len(plan.cases)) * int(plan.cases.lengths.max())
 
 
 def _train_member(plan: MemberPlan, threads: int) -> tuple[MilletNetwork, History]:

@@ -1,0 +1,56 @@
+"""Recomputation: very long series are trained on without keeping what every layer made of them.
+
+What a block computed is forgotten after its forward pass, but for its result, and computed again for its gradients:
+a third more work, and the memory of one block instead of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+# Timepoints of a batch above which blocks are recomputed; InceptionTime keeps some 25 KB for each.
+RECOMPUTE_ABOVE = 200_000
+
+Block = Callable[[Tensor, Tensor | None, Tensor | None], Tensor]
+
+_recomputing = ContextVar("recomputing", default=False)
+
+
+def recomputing() -> bool:
+    """Whether what runs now was run before: running statistics have counted it already."""
+    return _recomputing.get()
+
+
+def forgetful(block: nn.Module, compute: Block, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
+    """Return what a block computes of (B, C, T); of very long batches nothing else is kept for the gradients."""
+    if torch.is_grad_enabled() and block.training and x.shape[0] * x.shape[2] > RECOMPUTE_ABOVE:
+        kept: Tensor = checkpoint(
+            compute,
+            x,
+            lengths,
+            valid,
+            use_reentrant=False,
+            preserve_rng_state=False,  # blocks draw nothing
+            context_fn=_contexts,
+        )
+        return kept
+    return compute(x, lengths, valid)
+
+
+def _contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+    return nullcontext(), _marked()
+
+
+@contextmanager
+def _marked() -> Iterator[None]:
+    before = _recomputing.set(True)
+    try:
+        yield
+    finally:
+        _recomputing.reset(before)
