@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -25,6 +26,14 @@ SEEDS = st.integers(0, 2**32 - 1)
 each_backbone = pytest.mark.parametrize("backbone", sorted(BACKBONES))
 each_paper_backbone = pytest.mark.parametrize("backbone", ["fcn", "inceptiontime", "resnet"])
 each_padding = pytest.mark.parametrize("padding", sorted(PADDINGS))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def gradients_of_our_own() -> Iterator[None]:
+    """Small as the cases here are, take the ways that long ones take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("millet.nn.convolution.FEW_TIMEPOINTS", 1)
+        yield
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -26,6 +27,14 @@ KERNELS = st.integers(1, 41)
 SEEDS = st.integers(0, 2**32 - 1)
 GARBAGE = st.sampled_from([0.0, 1e6, -1e6])
 each_padding = pytest.mark.parametrize("padding", sorted(PADDINGS))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def gradients_of_our_own() -> Iterator[None]:
+    """Small as the cases here are, take the ways that long ones take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("millet.nn.convolution.FEW_TIMEPOINTS", 1)
+        yield
 
 
 def ragged_batch(

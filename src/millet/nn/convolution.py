@@ -68,6 +68,10 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     return extended
 
 
+# Of so few timepoints a CPU's own gradients are as quick as ours.
+FEW_TIMEPOINTS = 1024
+
+
 class Affine(NamedTuple):
     """A scale and a shift of every channel, (C,) each."""
 
@@ -121,10 +125,11 @@ class SameConv1d(nn.Conv1d):
         return F.conv1d(x, weight, bias, dilation=dilation, groups=self.groups)
 
     def _gradients_are_slow(self, x: Tensor) -> bool:
-        """Whether a CPU's own gradients of this convolution are slow: many taps on several channels."""
+        """Whether a CPU's own gradients of this convolution are slow: many taps, several channels, long series."""
         wide = self.in_channels >= 8 and self.kernel_size[0] >= 8
-        dense_or_depthwise = self.groups == 1 or self.groups == self.in_channels == self.out_channels
-        return wide and dense_or_depthwise and x.device.type == "cpu" and torch.is_grad_enabled()
+        depthwise = self.groups == self.in_channels == self.out_channels
+        worth_it = depthwise or (self.groups == 1 and x.shape[0] * x.shape[2] >= FEW_TIMEPOINTS)
+        return wide and worth_it and x.device.type == "cpu" and torch.is_grad_enabled()
 
 
 def _mix_channels(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
