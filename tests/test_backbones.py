@@ -33,6 +33,8 @@ def gradients_of_our_own() -> Iterator[None]:
     """Small as the cases here are, take the ways that long ones take."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("millet.nn.convolution.FEW_TIMEPOINTS", 1)
+        patch.setattr("millet.nn.spectral.FEWEST_BLOCKS", {"training": 1, "inference": 1})
+        patch.setattr("millet.nn.spectral.SHORTEST", 7)
         yield
 
 

@@ -10,6 +10,7 @@ padding, and in a ResNet block only the third convolution is followed by ReLU be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import final
 
 import torch
@@ -19,6 +20,7 @@ from millet.nn.convolution import Affine, SameConv1d
 from millet.nn.maximum import max_pool_3
 from millet.nn.normalisation import ValidBatchNorm1d
 from millet.nn.recomputation import forgetful
+from millet.nn.spectral import convolve_together
 
 
 def valid_timepoints(lengths: Tensor | None, n_timepoints: int) -> Tensor | None:
@@ -157,7 +159,7 @@ class InceptionModule(nn.Module):
         super().__init__()
         self.bottleneck = SameConv1d(n_in, width, 1, padding) if n_in > 1 else None
         n_bottleneck = width if n_in > 1 else 1
-        self.convolutions = nn.ModuleList(
+        self.convolutions: Iterable[SameConv1d] = nn.ModuleList(  # type: ignore[assignment]
             SameConv1d(n_bottleneck, width, kernel_size, padding) for kernel_size in (10, 20, 40)
         )
         self.after_pool = SameConv1d(n_in, width, 1, padding)
@@ -170,14 +172,14 @@ class InceptionModule(nn.Module):
     def _convolve(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         narrow = x if self.bottleneck is None else self.bottleneck(x)
         pooled = max_pool_3(x, lengths)
-        inputs = [(convolution, narrow) for convolution in self.convolutions] + [(self.after_pool, pooled)]
         if self.norm.training or torch.is_grad_enabled():
-            parts = [convolution(values, lengths) for convolution, values in inputs]
+            parts = [convolve_together(list(self.convolutions), narrow, lengths), self.after_pool(pooled)]
             return torch.relu_(self.norm(torch.cat(parts, dim=1), valid))
-        affines = zip(*(part.chunk(len(inputs)) for part in self.norm.scale_and_shift()), strict=True)
+        scales, shifts = (part.chunk(4) for part in self.norm.scale_and_shift())
+        *afters, after_pool = map(Affine, scales, shifts)
         parts = [
-            convolution(values, lengths, Affine(*affine))
-            for (convolution, values), affine in zip(inputs, affines, strict=True)
+            convolve_together(list(self.convolutions), narrow, lengths, afters),
+            self.after_pool(pooled, None, after_pool),
         ]
         return torch.relu_(torch.cat(parts, dim=1))
 

@@ -14,7 +14,8 @@ from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers that malloc.h gives these options
 _KEEP = 1 << 30
-_DEFAULT = 128 << 10
+# Left to itself, glibc raises its limits up to these as large blocks are freed; once set, it leaves them as they are.
+_USUAL_MMAP, _USUAL_TRIM = 32 << 20, 64 << 20
 
 
 @contextmanager
@@ -37,8 +38,8 @@ def reusing_memory() -> Iterator[None]:
     try:
         yield
     finally:
-        library.mallopt(_MMAP_THRESHOLD, _DEFAULT)
-        library.mallopt(_TRIM_THRESHOLD, _DEFAULT)
+        library.mallopt(_MMAP_THRESHOLD, _USUAL_MMAP)
+        library.mallopt(_TRIM_THRESHOLD, _USUAL_TRIM)
         library.malloc_trim(0)
 
 
