@@ -1,6 +1,10 @@
 """Convolutions by way of spectra: the sums that the direct way takes, whatever the lengths and the cuts."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -111,3 +115,18 @@ def test_asking_for_a_second_derivative_is_refused():
     (slope,) = torch.autograd.grad(convolve_together(convolutions, x, None).square().sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
+
+
+@pytest.mark.slow
+def test_results_and_gradients_hold_on_cpus_without_wide_vectors():
+    plain_cpu = {**os.environ, "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+    chosen = [__file__, str(Path(__file__).with_name("test_convolution.py")), "-k", "gradients and not wide_vectors"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--no-cov", "-p", "no:xdist", "-p", "no:cacheprovider", *chosen],
+        env=plain_cpu,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert " passed" in ran.stdout

@@ -1,0 +1,119 @@
+"""Write docs/tables/fast_recipe.md: the recipe "fast" beside the authors' single runs of 1500 epochs.
+
+    python docs/scripts/fast_recipe_table.py --published DIR
+
+Our side are the rows of results/fast_recipe and results/fast_webtraffic; the other side are the authors' files in DIR
+(as for ``millet report --published``), so that the two are compared on the same datasets.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from millet.atomic import atomic_path
+from millet.benchmark.rows import Row, read_rows
+from millet.datasets.catalogue import WEB_TRAFFIC, find
+from millet.report import Published
+from millet.report.layout import Table, shown, shown_difference
+from millet.report.names import METRICS
+from millet.training.recipe import RECIPES
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "tables" / "fast_recipe.md"
+RUNS = ("fast_recipe", "fast_webtraffic")
+MODEL = "conjunctive-inceptiontime"
+HEADER = (
+    "dataset",
+    "cases",
+    "timepoints",
+    "runs",
+    "ours",
+    "least to greatest",
+    "authors'",
+    "difference",
+    "steps",
+    "of the paper's",
+    "minutes",
+)
+NOTE = (
+    f'Test accuracy of single {MODEL} networks: ours are trained by the recipe "fast", the authors\' (means of five '
+    "runs) by the paper's, of 1500 epochs. Steps are those of one network; minutes are of one core of a machine that "
+    "was busy with other work. `docs/scripts/fast_recipe_table.py` writes this page from the rows in `results`."
+)
+
+
+def main() -> None:
+    """Read the rows, compare, write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="Folder with run folders.")
+    parser.add_argument("--published", type=Path, required=True, help="Folder with authors/.")
+    parser.add_argument("--page", type=Path, default=TABLE, help="What to write.")
+    given = parser.parse_args()
+    by_dataset: dict[str, list[Row]] = defaultdict(list)
+    for run in RUNS:
+        for row in read_rows(given.results / run):
+            if row["status"] == "done" and row["method"] == "own" and not row["ensemble"]:
+                by_dataset[row["dataset"]].append(row)
+    with atomic_path(given.page) as temporary:
+        temporary.write_text(page(by_dataset, Published(given.published)), encoding="utf-8")
+    print(f"Wrote {given.page}.")
+
+
+def page(by_dataset: dict[str, list[Row]], published: Published) -> str:
+    """Return the page."""
+    parts = ['# The recipe "fast" beside the paper\'s', NOTE, accuracies(by_dataset, published).to_markdown(2)]
+    if "WebTraffic" in by_dataset:
+        parts.append(web_traffic(by_dataset["WebTraffic"], published).to_markdown(2))
+    return "\n\n".join(parts) + "\n"
+
+
+def accuracies(by_dataset: dict[str, list[Row]], published: Published) -> Table:
+    """Return the accuracy on every dataset, ours and theirs."""
+    lines, pairs = [], []
+    for name in sorted(by_dataset, key=lambda name: (name == "WebTraffic", name)):
+        theirs = float(np.mean(published.runs(name, MODEL, "accuracy")))
+        lines.append(line(name, by_dataset[name], theirs))
+        if name != "WebTraffic":
+            pairs.append((float(np.mean([row["accuracy"] for row in by_dataset[name]])), theirs))
+    ours, theirs = map(float, np.mean(pairs, axis=0))
+    title = "mean of the UCR datasets"
+    lines.append((title, "", "", "", shown(ours), "", shown(theirs), shown_difference(ours, theirs), "", "", ""))
+    return Table("Accuracy", "", f"{len(pairs)} UCR datasets", HEADER, tuple(lines))
+
+
+def line(name: str, rows: list[Row], theirs: float) -> tuple[str, ...]:
+    """Return a dataset's line of the table."""
+    entry = find(name) or WEB_TRAFFIC
+    n_cases = entry.n_train
+    steps, paper = (
+        RECIPES[recipe].n_epochs_for(n_cases) * RECIPES[recipe].steps_per_epoch_for(n_cases)
+        for recipe in ("fast", "paper")
+    )
+    ours = [float(row["accuracy"]) for row in rows]
+    mean = float(np.mean(ours))
+    minutes = np.mean([row["train_seconds"] for row in rows]) / 60
+    spread = f"{min(ours):.3f} to {max(ours):.3f}"
+    sizes = (str(n_cases), str(entry.length), str(len(rows)))
+    compared = (shown(mean), spread, shown(theirs), shown_difference(mean, theirs))
+    return (name, *sizes, *compared, str(steps), f"{steps / paper:.1%}", f"{minutes:.1f}")
+
+
+def web_traffic(rows: list[Row], published: Published) -> Table:
+    """Return what WebTraffic alone can tell: how good the evidence is."""
+    lines = []
+    for metric in ("accuracy", "auroc", "loss", "aopcr", "ndcg_at_n"):
+        ours = float(np.mean([row[metric] for row in rows]))
+        runs = published.runs("WebTraffic", MODEL, metric)
+        theirs = float(np.mean(runs))
+        spread = f"{runs.min():.3f} to {runs.max():.3f}"
+        lines.append((METRICS[metric].title, shown(ours), shown(theirs), spread, shown_difference(ours, theirs)))
+    header = ("metric", "ours", "authors'", "least to greatest", "difference")
+    return Table("WebTraffic", "", f"{len(rows)} of 3 runs", header, tuple(lines))
+
+
+if __name__ == "__main__":
+    main()
