@@ -109,6 +109,12 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"models": '{ backbones = ["fcn"], poolings = ["gap"], settings = { drop = 1 } }'}, "'drop'.*'dropout'"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gap"], settings = { dropout = 2 } }'}, "dropout must be"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gap"], ensemble = true }'}, "needs repeats of at least 2"),
+        ({"models": '"minirockt"'}, "Unknown model 'minirockt'.*Did you mean 'minirocket'"),
+        ({"models": '"minirocket+conjunctive-lite"'}, "Unknown model"),
+        ({"models": '{ features = ["minirocket"], heads = ["rige"] }'}, "Unknown head 'rige'.*Did you mean 'ridge'"),
+        ({"models": '{ features = ["minirocket"], poolings = ["gap"] }'}, "Unknown key in .*'poolings'"),
+        ({"models": '"minirocket", { features = ["minirocket"] }'}, "Duplicate in .*'minirocket'"),
+        ({"models": '"minirocket"', "more": "methods = { integrated_gradients = {} }"}, "applies to networks with"),
         ({"more": "repeats = 0"}, "repeats in .* must be an integer of at least 1"),
         ({"more": "training = { epochs = 1 }\n[tiers.short]"}, "'epochs'.*Did you mean 'n_epochs'"),
         ({"more": "methods = { shapp = {} }"}, "Unknown method 'shapp'.*Did you mean 'shap'"),
@@ -324,6 +330,53 @@ def test_an_ensemble_averages_the_logits_of_its_members(tmp_path):
     assert row["n_parameters"] == 2 * sum(p.numel() for p in members[0].networks_[0].parameters())
     assert row["ensemble"]
     assert row["seed"] is None
+
+
+ROCKETS = '"minirocket", { features = ["minirocket"], heads = ["ridge"], spreads = ["anchor", "taps"] }'
+
+
+def test_models_of_the_fast_lane_have_names_of_what_was_chosen(tmp_path):
+    models = tiny(tmp_path, models=f'{ROCKETS}, "lite"').models
+    assert [model.name for model in models] == [
+        "minirocket", "minirocket-ridge-anchor", "minirocket-ridge-taps", "conjunctive-lite",
+    ]  # fmt: skip
+    assert models[1].settings == {"head": "ridge", "spread": "anchor"}
+    assert [model.is_rocket for model in models] == [True, True, True, False]
+
+
+def test_methods_that_look_into_networks_leave_the_fast_lane_alone(tmp_path):
+    more = "methods = { integrated_gradients = {}, random = {} }"
+    cells = all_cells(tiny(tmp_path, models='"minirocket", "instance-lite"', more=more))
+    assert [[method.name for method in cell.methods] for cell in cells] == [
+        ["own", "random"], ["own", "integrated_gradients", "random"],
+    ]  # fmt: skip
+
+
+def test_the_fast_lane_is_trained_measured_and_averaged(tmp_path):
+    from millet import load_classifier
+
+    experiment = tiny(tmp_path, models=ROCKETS, more="repeats = 2\nmethods = { random = {} }")
+    assert not run_benchmark(experiment, tmp_path / "run", n_jobs=1).failed
+    rows = results(tmp_path / "run")
+    assert len(rows) == 3 * (2 + 1) * 2
+    one = rows["Tiny", "minirocket", 0, "own"]
+    assert (one["backbone"], one["pooling"], one["n_epochs_run"]) == ("minirocket", "instance", 0)
+    anchor, taps = (rows["Tiny", f"minirocket-ridge-{spread}", 1, "own"] for spread in ("anchor", "taps"))
+    assert anchor["accuracy"] == taps["accuracy"]
+    folder = tmp_path / "run" / "models" / "Tiny" / "minirocket"
+    members = [load_classifier(folder / str(repeat)) for repeat in (0, 1)]
+    _, test = experiment.datasets[0].load(None)
+    logits = sum(member.logits(test.X) for member in members) / 2
+    ensemble = rows["Tiny", "minirocket", ENSEMBLE, "own"]
+    assert ensemble["accuracy"] == pytest.approx((members[0].classes_[logits.argmax(axis=1)] == test.y).mean())
+    assert ensemble["n_parameters"] == sum(member.n_parameters_ for member in members)
+
+
+def test_a_plan_knows_what_the_fast_lane_costs(tmp_path):
+    experiment = tiny(tmp_path, models='"minirocket", "lite"')
+    fast, slow = (Costs(experiment, None).seconds(cell) for cell in all_cells(experiment))
+    assert 0 < fast < 60
+    assert slow > 0
 
 
 def test_an_interrupted_cell_goes_on_from_its_checkpoint(tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ def run(*args, expect=0):
 def model(aeon_data, tmp_path_factory):
     out = tmp_path_factory.mktemp("cli") / "gun"
     result = run(
-        "fit", "GunPoint", "--path", aeon_data, "--backbone", "lite", "--n-epochs", "3", "--out", out, "--quiet"
+        "fit", "GunPoint", "--path", aeon_data, "--model", "lite", "--n-epochs", "3", "--out", out, "--quiet"
     )
     assert "test accuracy" in result.output
     assert f"Saved to {out}" in result.output
@@ -88,9 +88,12 @@ def test_explain_draws_one_picture_a_case(model, aeon_data, tmp_path):
     ("arguments", "message"),
     [
         (["fit", "GunPont", "--out", "m"], "Did you mean 'GunPoint'"),
-        (["fit", "GunPoint", "--out", "m", "--backbone", "lte"], "Did you mean 'lite'"),
+        (["fit", "GunPoint", "--out", "m", "--model", "lte"], "Did you mean 'lite'"),
         (["fit", "GunPoint", "--out", "m", "--n-epochs", "-1"], "n_epochs"),
+        (["fit", "GunPoint", "--out", "m", "--model", "minirocket", "--n-epochs", "3"], "no parameter 'n_epochs'"),
+        (["fit", "GunPoint", "--out", "m", "--model", "lite", "--head", "ridge"], "no parameter 'head'"),
         (["predict", "no-model", "GunPoint"], "not a MILLET model"),
+        (["explain", "{model}", "GunPoint", "--out", "x.json", "--channels"], "can tell channels apart"),
         (["explain", "{model}", "GunPoint", "--out", "x.doc"], "--out must end in one of"),
         (["explain", "{model}", "GunPoint", "--out", "x.png", "--case", "999"], "cases 0 to 149"),
         (["explain", "{model}", "GunPoint", "--out", "x.png", "--case", "0", "--target", "7"], "7"),
@@ -103,6 +106,57 @@ def test_mistakes_are_explained(arguments, message, model, aeon_data, tmp_path, 
     assert message in str(error)
 
 
+@pytest.fixture(scope="module")
+def fast_model(aeon_data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli") / "motions"
+    result = run(
+        "fit", "BasicMotions", "--path", aeon_data, "--model", "minirocket", "--out", out, "--spread", "anchor"
+    )
+    assert "test accuracy" in result.output
+    assert "epochs" not in result.output
+    assert result.stderr == ""
+    return out
+
+
+def test_a_model_of_the_fast_lane_predicts_and_explains(fast_model, aeon_data, tmp_path):
+    result = run("predict", fast_model, "BasicMotions", "--path", aeon_data)
+    assert len(result.stdout.splitlines()) == 41
+    assert float(result.stderr.split()[1]) > 0.9
+    files = [tmp_path / "why.npz", tmp_path / "why.html"]
+    run(
+        "explain", fast_model, "BasicMotions", "--path", aeon_data, "--case", "2", "--channels",
+        "--out", files[0], "--report", files[1],
+    )  # fmt: skip
+    explanation = millet.Explanation.load(files[0])
+    assert explanation.method == "minirocket"
+    assert explanation.channel_contributions.shape == (1, 4, 6, 100)
+    assert explanation.completeness_error().max() < 1e-5
+    assert "minirocket" in files[1].read_text()
+    assert millet.load_classifier(fast_model).spread == "anchor"
+
+
+def test_a_model_of_the_fast_lane_is_evaluated(fast_model, aeon_data):
+    shown = run("evaluate", fast_model, "BasicMotions", "--path", aeon_data, "--metric", "accuracy", "--json").stdout
+    row = json.loads(shown)
+    assert row["method"] == ""
+    assert row["accuracy"] > 0.9
+    shown = run("evaluate", fast_model, "BasicMotions", "--path", aeon_data, "--metric", "gini", "--quiet").stdout
+    assert "gini" in shown
+
+
+def test_models_joined_by_plus_are_averaged(aeon_data, tmp_path):
+    out = tmp_path / "both"
+    run("fit", "ItalyPowerDemand", "--path", aeon_data, "--model", "minirocket+lite", "--n-epochs", "2", "--out", out)
+    assert not out.with_name("both.unfinished").exists()
+    both = millet.load_classifier(out)
+    assert [type(part).__name__ for part in both.classifiers_] == ["RocketMilletClassifier", "MilletClassifier"]
+    run("explain", out, "ItalyPowerDemand", "--path", aeon_data, "--case", "0", "--report", tmp_path / "why.html")
+    row = json.loads(
+        run("evaluate", out, "ItalyPowerDemand", "--path", aeon_data, "--json", "--metric", "agreement").stdout
+    )
+    assert "agreement_rank_correlation" in row
+
+
 def test_fit_refuses_a_folder_of_something_else_before_training(aeon_data, tmp_path):
     (tmp_path / "thesis.tex").write_text("important")
     error = run("fit", "GunPoint", "--path", aeon_data, "--out", tmp_path)
@@ -112,7 +166,7 @@ def test_fit_refuses_a_folder_of_something_else_before_training(aeon_data, tmp_p
 @pytest.mark.slow
 def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(aeon_data, tmp_path):
     command = [
-        sys.executable, "-m", "millet.cli", "fit", "GunPoint", "--path", str(aeon_data), "--backbone", "fcn",
+        sys.executable, "-m", "millet.cli", "fit", "GunPoint", "--path", str(aeon_data), "--model", "fcn",
         "--n-epochs", "25", "--out", str(tmp_path / "model"),
     ]  # fmt: skip
     # A terminal for standard error, so that the progress bar shows.

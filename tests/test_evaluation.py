@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, roc_auc_score
 
 import millet
-from millet import Dataset, MilletClassifier
+from millet import Dataset, MilletClassifier, RocketMilletClassifier
 from millet.cli import cli
 from millet.cli.evaluate import _print_table
 from millet.errors import LabelError, MilletError, ParameterError, UnknownNameError
@@ -209,6 +209,15 @@ def test_an_explanation_of_something_else_is_refused(classifier, web_traffic):
     other = dataclasses.replace(explanation, classes=np.arange(100, 110), class_names=(), members=())
     with pytest.raises(ParameterError, match="model's classes"):
         evaluate(classifier, web_traffic, explanation=other)
+
+
+def test_a_model_of_the_fast_lane_is_scored_by_every_metric_of_a_single_model(web_traffic):
+    rocket = RocketMilletClassifier(n_features=252, random_state=0, n_jobs=1, verbose=0)
+    row = evaluate(rocket.fit(web_traffic.X, web_traffic.y), web_traffic, progress=False)
+    assert row["method"] == "minirocket"
+    scored = {name for name in METRICS if name in row}
+    assert scored == set(METRICS) - {"agreement"}
+    assert all(np.isfinite(row[name]) for name in scored)
 
 
 # --- The command

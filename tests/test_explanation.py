@@ -78,11 +78,17 @@ def explanations(draw: st.DrawFn) -> Explanation:
 
     def keywords() -> dict[str, Any]:
         additive = draw(st.booleans())
+        contributions = evidence(n_cases, n_classes, n_timepoints) if additive else None
+        split = None
+        if additive and draw(st.booleans()):  # all of it made by the last channel
+            split = np.zeros((n_cases, n_classes, n_channels, n_timepoints), dtype=dtype)
+            split[:, :, -1] = contributions
         return {
             "scores": evidence(n_cases, n_classes, n_timepoints),
             "logits": draw(numpy_strategies.arrays(dtype, (n_cases, n_classes), elements=values)),
             "attention": evidence(n_cases, n_timepoints) if draw(st.booleans()) else None,
-            "contributions": evidence(n_cases, n_classes, n_timepoints) if additive else None,
+            "contributions": contributions,
+            "channel_contributions": split,
             "bias": draw(numpy_strategies.arrays(dtype, n_classes, elements=values)) if additive else None,
             "method": draw(st.text(max_size=5)),
         }
@@ -161,6 +167,13 @@ def test_repr_is_short_and_counts():
         ({"class_names": ("a", "a")}, LabelError, "distinct"),
         ({"attention": np.ones((1, 2))}, ParameterError, "attention must have shape"),
         ({"bias": None}, ParameterError, "belong together"),
+        ({"channel_contributions": np.ones((1, 2, 3))}, ParameterError, r"must have shape \(1, 2, 1, 3\)"),
+        ({"channel_contributions": np.zeros((1, 2, 1, 3))}, ParameterError, "must add up to contributions.* 1 apart"),
+        (
+            {"channel_contributions": np.ones((1, 2, 1, 3)), "contributions": None, "bias": None},
+            ParameterError,
+            "give these as well",
+        ),
         ({"time": [0, 2, 1]}, ParameterError, "increase"),
         ({"time": ["a", "b", "c"]}, ParameterError, "datetime64"),
         ({"time": np.array(["2020", "NaT", "2021"], "M8[D]")}, ParameterError, "increase"),
@@ -236,7 +249,14 @@ def test_joining_pads_the_narrower_with_nan_and_zero():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"classes": [5, 6]}, {"method": "x"}, {"bias": [1, 1]}, {"attention": np.ones((1, 3))}, {"time": [5, 6, 7]}],
+    [
+        {"classes": [5, 6]},
+        {"method": "x"},
+        {"bias": [1, 1]},
+        {"attention": np.ones((1, 3))},
+        {"time": [5, 6, 7]},
+        {"channel_contributions": np.ones((1, 2, 1, 3))},
+    ],
 )
 def test_explanations_by_different_models_are_not_joined(changes):
     with pytest.raises(ParameterError, match=f"differ in .*{next(iter(changes))}"):
@@ -424,6 +444,23 @@ def test_csv_has_a_row_for_every_timepoint_of_a_cases_own_length(tmp_path):
         ["1", "0", "10", "", "0.25", "0.2", "0.2"],
         ["1", "1", "20", "7.0", "1.0", repr(1 / 3), repr(1 / 3)],
     ]
+
+
+def test_csv_has_a_column_for_every_channel_of_every_class(tmp_path):
+    split = np.arange(8.0).reshape(1, 2, 2, 2)
+    e = make(split.sum(axis=2), series=np.zeros((1, 2, 2)), channel_contributions=split)
+    e.save(tmp_path / "e.csv")
+    heading, *rows = (tmp_path / "e.csv").read_text().splitlines()
+    columns = [f"contribution_{label}_channel_{channel}" for label in (0, 1) for channel in (0, 1)]
+    assert heading.split(",")[-4:] == columns
+    assert [[float(cell) for cell in row.split(",")[-4:]] for row in rows] == split.reshape(4, 2).T.tolist()
+
+
+def test_documents_without_channels_are_those_of_earlier_versions():
+    e = make(np.ones((1, 2, 3)))
+    document = json.loads(e.to_json())
+    del document["channel_contributions"]
+    assert Explanation.from_json(json.dumps(document)) == e
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])

@@ -25,7 +25,7 @@ from millet.report import (
     read_run,
     write_report,
 )
-from millet.report.cost import multiplications
+from millet.report.complexity import multiplications
 from millet.report.document import SECTIONS, TABLES
 from millet.report.field import gather_field
 from millet.report.layout import Table
@@ -393,7 +393,8 @@ class TestUcr:
         gain = run.ensemble("Earthquakes", DUEL[1], "balanced_accuracy")
         gain -= run.ensemble("Earthquakes", DUEL[0], "balanced_accuracy")
         score = "1 / 0 / 0" if gain > 0 else "0 / 0 / 1"
-        assert line_of(text, "GAP InceptionTime")[1:] == [score, f"{gain:+.3f}", "8 wins of 13"]
+        assert line_of(text, "GAP InceptionTime (ours)")[1:] == [score, f"{gain:+.3f}", "8 wins of 13"]
+        assert "![Conjunctive InceptionTime (ours) on the 1 imbalanced of 6 of 85 datasets." in text
 
     def test_models_that_the_paper_does_not_have_stand_below(self, tmp_path):
         rows = grid([*UCR, "WebTraffic"], ["gap-lite"])

@@ -1,5 +1,6 @@
 """Storage: a model comes back whole, or is refused with what is wrong."""
 
+import hashlib
 import json
 import shutil
 
@@ -176,7 +177,15 @@ def test_the_model_folder_holds_json_and_safetensors_alone(folder):
 
 
 def test_storage_knows_nothing_of_classifiers(tmp_path):
-    save_model(tmp_path / "m", {"kind": "anything"}, [{"w": torch.arange(3.0)}])
+    save_model(tmp_path / "m", {"kind": "anything"}, [b"weights", b"of two"])
     description, members = load_model(tmp_path / "m")
     assert description["kind"] == "anything"
-    assert torch.equal(members[0]["w"], torch.arange(3.0))
+    assert members == [b"weights", b"of two"]
+
+
+def test_weights_that_are_no_safetensors_are_refused_even_with_the_right_digest(folder):
+    entry = {"file": "member-0-forged.safetensors", "sha256": hashlib.sha256(b"forged").hexdigest()}
+    (folder / entry["file"]).write_bytes(b"forged")
+    edit(folder, members=[entry])
+    with pytest.raises(StorageError, match="can't be read"):
+        MilletClassifier.load(folder)

@@ -17,27 +17,33 @@ _HOMES = {
     "load_dataset": "millet.datasets",
     "load_file": "millet.datasets",
     "make_web_traffic": "millet.datasets",
+    "AveragedClassifier": "millet.averaged",
     "Explanation": "millet.explanation",
     "MilletClassifier": "millet.classifier",
     "MilletError": "millet.errors",
     "Recipe": "millet.training",
+    "RocketMilletClassifier": "millet.rocket_classifier",
     "aopcr": "millet.metrics",
     "evaluate": "millet.evaluation",
+    "load_classifier": "millet.loading",
     "ndcg_at_n": "millet.metrics",
     "perturbation_curve": "millet.metrics",
     "plot_explanation": "millet.plots",
 }
 
 __all__ = [
+    "AveragedClassifier",
     "Dataset",
     "Explanation",
     "MilletClassifier",
     "MilletError",
     "Recipe",
+    "RocketMilletClassifier",
     "__version__",
     "aopcr",
     "evaluate",
     "list_datasets",
+    "load_classifier",
     "load_dataset",
     "load_file",
     "make_web_traffic",
@@ -47,13 +53,16 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from millet.averaged import AveragedClassifier
     from millet.classifier import MilletClassifier
     from millet.datasets import Dataset, list_datasets, load_dataset, load_file, make_web_traffic
     from millet.errors import MilletError
     from millet.evaluation import evaluate
     from millet.explanation import Explanation
+    from millet.loading import load_classifier
     from millet.metrics import aopcr, ndcg_at_n, perturbation_curve
     from millet.plots import plot_explanation
+    from millet.rocket_classifier import RocketMilletClassifier
     from millet.training import Recipe
 
 

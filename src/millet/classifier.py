@@ -13,23 +13,20 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from millet.bags import Bags, as_bags, encode_labels, remove_timepoints
-from millet.errors import ParameterError, SeriesError
+from millet.bags import Bags, remove_timepoints
+from millet.contract import EvidenceClassifier, Labels, check_removed
+from millet.errors import SeriesError
 from millet.explanation import Explanation
 from millet.fitting import choose_hardware, fit_members
-from millet.models import describe_classifier, restore_classifier
+from millet.models import describe_classifier, encode_network, restore_classifier
 from millet.nn import BagOutput, MilletNetwork, average_outputs
-from millet.storage import load_model, save_model
+from millet.storage import load_model
 from millet.training import Callback, History, Recipe, inference_batches, slow_work
 
-Labels = NDArray[Any]
 
-
-class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MilletClassifier(EvidenceClassifier):
     """Classify time series and show the signed, class-wise evidence of every timepoint.
 
     Parameters
@@ -43,8 +40,9 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one of your own; see `millet.nn.MilletNetwork`.
     n_estimators : int, default=1
         Networks in the ensemble, which averages their logits; the paper's has 5.
-    recipe : str or Recipe, default="paper"
-        How to train. The next three parameters, where given, replace values of the recipe.
+    recipe : {"fast", "paper"} or Recipe, default="fast"
+        How to train: "fast" takes at most a tenth of the steps of "paper", which is the paper's protocol of 1500
+        epochs. The next three parameters, where given, replace values of the recipe.
     n_epochs, batch_size, learning_rate : optional
     padding, positions, dropout : optional
         Settings of the network; None is the paper's choice for the pooling. See `millet.nn.MilletNetwork`.
@@ -108,13 +106,8 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ((20, 2, 30), 'bump')
     """
 
-    classes_: Labels
     networks_: list[MilletNetwork]
     history_: History
-    n_channels_in_: int
-    n_timepoints_in_: int
-    n_features_in_: int
-    training_summary_: dict[str, Any]
 
     def __init__(
         self,
@@ -122,7 +115,7 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pooling: Any = "conjunctive",
         *,
         n_estimators: int = 1,
-        recipe: str | Recipe = "paper",
+        recipe: str | Recipe = "fast",
         n_epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float | None = None,
@@ -188,33 +181,12 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         MilletClassifier
             The fitted classifier itself.
         """
-        bags = as_bags(X, normalise=self.normalise)
-        if bags.n_timepoints < 2:
-            raise SeriesError("Every series has a single timepoint (n_features = 1); a time series needs at least 2.")
-        classes, codes = encode_labels(y, len(bags))
+        bags, classes, codes = self._training_cases(X, y, normalise=self.normalise)
         previous = self._reusable_members(bags, classes)
         networks, history, summary = fit_members(self, bags, codes, classes, previous)
-        _check_feature_names(self, X, reset=True)
-        self.classes_ = classes
-        self.n_channels_in_ = bags.n_channels
-        self.n_timepoints_in_ = bags.n_timepoints
-        self.__dict__.pop("n_features_in_", None)
-        n_columns = _n_columns(X)
-        if n_columns is not None:
-            self.n_features_in_ = n_columns
+        self._remember_input(X, bags, classes)
         self.networks_, self.history_, self.training_summary_ = networks, history, summary
         return self
-
-    def predict(self, X: Any) -> Labels:
-        """Return the most probable class of every case: (n_cases,)."""
-        winners = self.logits(X).argmax(axis=1)
-        return np.asarray(self.classes_[winners])
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of every class, in the order of `classes_`: (n_cases, n_classes)."""
-        logits = self.logits(X)
-        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
     def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return what the networks say before the softmax, in the order of `classes_`: (n_cases, n_classes).
@@ -228,7 +200,7 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             and what is left keeps its values and its positions. At least one timepoint of each case must stay.
         """
         bags = self._bags(X)
-        gone = None if removed is None else _check_removed(removed, bags)
+        gone = None if removed is None else check_removed(removed, bags)
         logits = np.empty((len(bags), len(self.classes_)))
         for chosen, outputs in self._outputs(bags, gone):
             logits[chosen] = average_outputs(outputs).logits
@@ -266,14 +238,6 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parts = tuple(Explanation(**shared, **store.fields()) for store in by_member)
         return Explanation(**shared, **evidence.fields(), members=parts)
 
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write the fitted classifier to a folder of JSON and safetensors, whole or not at all.
-
-        Training series are not stored, only a fingerprint of them.
-        """
-        check_is_fitted(self)
-        save_model(folder, describe_classifier(self), [network.state_dict() for network in self.networks_])
-
     @classmethod
     def load(cls, folder: str | PathLike[str], *, backbone: Any = None, pooling: Any = None) -> MilletClassifier:
         """Read a saved classifier; nothing in the folder is executed.
@@ -289,37 +253,51 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         StorageError
             If the folder is damaged, incomplete, foreign, or of a newer version; it says which.
         """
-        description, weights = load_model(folder)
-        classifier: MilletClassifier = restore_classifier(cls, description, weights, folder, backbone, pooling)
+        classifier: MilletClassifier = restore_classifier(cls, *load_model(folder), folder, backbone, pooling)
         return classifier
+
+    @classmethod
+    def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> MilletClassifier:
+        """Return the classifier that a description and weights, read from a folder, stand for."""
+        classifier: MilletClassifier = restore_classifier(cls, description, weights, folder, None, None)
+        return classifier
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything about the fitted classifier but its weights, as JSON can hold it."""
+        return describe_classifier(self)
+
+    def encode(self) -> list[bytes]:
+        """Return every network's weights, in the format of safetensors."""
+        return [encode_network(network) for network in self.networks_]
+
+    @property
+    def n_parameters_(self) -> int:
+        """Parameters of all networks."""
+        return sum(weight.numel() for network in self.networks_ for weight in network.parameters())
+
+    @property
+    def n_members_(self) -> int:
+        """Networks in the ensemble."""
+        return len(self.networks_)
+
+    def facts(self) -> dict[str, object]:
+        """Return what a reader of a report may want to know of the model: label to value, in order."""
+        return {
+            "Backbone": _named(self.backbone),
+            "Pooling": _named(self.pooling),
+            "Networks": len(self.networks_),
+            "Parameters of each": f"{self.n_parameters_ // len(self.networks_):,}",
+            "Epochs": ", ".join(map(str, self.training_summary_["n_epochs"])),
+        }
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        tags.input_tags.allow_nan = True
         # scikit-learn's blobs differ in their level alone, which normalising each series takes away.
         tags.classifier_tags.poor_score = bool(self.normalise)
         return tags
 
     def _bags(self, X: Any) -> Bags:
-        check_is_fitted(self)
-        _check_feature_names(self, X, reset=False)
-        self._check_columns(X)
-        bags = as_bags(X, normalise=self.normalise)
-        if bags.n_channels != self.n_channels_in_:
-            raise SeriesError(
-                f"X has {bags.n_channels} channels, but {type(self).__name__} was fitted on series with "
-                f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
-            )
-        return bags
-
-    def _check_columns(self, X: Any) -> None:
-        expected, n_columns = getattr(self, "n_features_in_", None), _n_columns(X)
-        if None not in (expected, n_columns) and n_columns != expected:
-            raise SeriesError(
-                f"X has {n_columns} features, but {type(self).__name__} is expecting {expected} features as input. "
-                "To classify series of another length, pass X[:, None, :] or a list of series."
-            )
+        return self._checked_cases(X, normalise=self.normalise)
 
     def _outputs(
         self, bags: Bags, removed: NDArray[np.bool_] | None = None
@@ -349,31 +327,10 @@ class MilletClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.networks_
 
 
-def _n_columns(X: Any) -> int | None:
-    """Return the columns of a table: a 2-D array, a data frame, or its rows as lists of numbers."""
-    if isinstance(X, list) and X and all(isinstance(row, list) and len(row) == len(X[0]) for row in X):
-        return len(X[0]) if np.isscalar(X[0][0]) else None
-    shape: tuple[int, ...] = getattr(X, "shape", ())
-    return int(shape[1]) if len(shape) == 2 else None
-
-
-def _check_removed(removed: ArrayLike, bags: Bags) -> NDArray[np.bool_]:
-    """Return (n_cases, n_timepoints) bool that is False beyond the end of each case."""
-    array = np.asarray(removed)
-    wanted = (len(bags), bags.n_timepoints)
-    if array.dtype != bool or array.ndim != 2 or len(array) != wanted[0] or array.shape[1] < wanted[1]:
-        raise ParameterError(
-            f"removed must be bool of shape (n_cases, n_timepoints) = {wanted}; got {array.dtype} of shape "
-            f"{array.shape}."
-        )
-    inside = np.arange(wanted[1]) < bags.lengths[:, None]
-    gone: NDArray[np.bool_] = array[:, : wanted[1]] & inside
-    emptied = gone.sum(axis=1) == bags.lengths
-    if emptied.any():
-        raise ParameterError(
-            f"removed leaves nothing of case {int(emptied.argmax())}; at least one timepoint must stay."
-        )
-    return gone
+def _named(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    return part.__name__ if isinstance(part, type) else type(part).__name__
 
 
 def _dtype_of(network: MilletNetwork) -> torch.dtype:

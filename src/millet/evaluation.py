@@ -68,8 +68,8 @@ def evaluate(
     Parameters
     ----------
     model : object
-        A fitted `MilletClassifier`; a model with `predict_proba` or `decision_function`; or a function from series to
-        (n_cases, n_classes) logits, in the order of `dataset.classes`.
+        A fitted classifier of MILLET; any model with `predict_proba` or `decision_function`; or a function from
+        series to (n_cases, n_classes) logits, in the order of `dataset.classes`.
     dataset : Dataset
         The cases, with labels, and with relevant timepoints where they are known.
     explanation : Explanation or array of shape (n_cases, n_classes, n_timepoints), optional
@@ -196,7 +196,7 @@ def _codes(y: NDArray[Any], classes: NDArray[Any], n_cases: int) -> Integers:
 def _explained(model: Any, X: Any) -> Explanation | None:
     if not hasattr(model, "explain"):
         return None
-    explanation = model.explain(X, members=True) if len(getattr(model, "networks_", ())) > 1 else model.explain(X)
+    explanation = model.explain(X, members=True) if getattr(model, "n_members_", 1) > 1 else model.explain(X)
     if not isinstance(explanation, Explanation):
         raise ParameterError(f"model.explain must return an Explanation; got {type(explanation).__name__}.")
     return explanation

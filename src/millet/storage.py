@@ -1,6 +1,6 @@
 """Storage: a model is a folder of ``model.json`` and one safetensors file a member.
 
-In:  a description that JSON can hold, and the members' weights.
+In:  a description that JSON can hold, and the members' weights in the format of safetensors.
 Out: the same, checked. No pickle is ever read; a folder appears whole or not at all.
 """
 
@@ -10,15 +10,12 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
-from torch import Tensor
 
 from millet.atomic import atomic_path
 from millet.errors import StorageError
@@ -30,9 +27,7 @@ DESCRIPTION = "model.json"
 MEMBER_FILES = "member-*.safetensors"
 
 
-def save_model(
-    folder: str | PathLike[str], description: Mapping[str, Any], members: Sequence[Mapping[str, Tensor]]
-) -> None:
+def save_model(folder: str | PathLike[str], description: Mapping[str, Any], members: Sequence[bytes]) -> None:
     """Write a model; an earlier model in the same place is replaced, anything else is refused.
 
     Parameters
@@ -40,13 +35,13 @@ def save_model(
     folder : path-like
     description : mapping
         What JSON can hold: kind, parameters, classes, training.
-    members : sequence of mappings
-        The state dict of every network.
+    members : sequence of bytes
+        The weights of every member, in the format of safetensors.
     """
     folder = Path(folder)
     check_target(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [_write_member(folder, position, weights) for position, weights in enumerate(members)]
+    files = [_write_member(folder, position, content) for position, content in enumerate(members)]
     whole = {"format": FORMAT, "version": VERSION, "written_with": _versions(), **description, "members": files}
     # Weights have names of their own content, so the old description and its files are whole until this moment.
     with atomic_path(folder / DESCRIPTION) as temporary:
@@ -61,7 +56,7 @@ def check_target(folder: Path) -> None:
         raise StorageError(f"{folder} exists and is not a MILLET model; it is left alone. Choose another folder.")
 
 
-def load_model(folder: str | PathLike[str]) -> tuple[dict[str, Any], list[dict[str, Tensor]]]:
+def load_model(folder: str | PathLike[str]) -> tuple[dict[str, Any], list[bytes]]:
     """Read what `save_model` wrote, after checking that it is whole.
 
     Raises
@@ -102,8 +97,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     return description
 
 
-def _write_member(folder: Path, position: int, weights: Mapping[str, Tensor]) -> dict[str, str]:
-    content = save({name: value.detach().cpu().contiguous() for name, value in weights.items()})
+def _write_member(folder: Path, position: int, content: bytes) -> dict[str, str]:
     digest = hashlib.sha256(content).hexdigest()
     name = f"member-{position}-{digest[:12]}.safetensors"
     with atomic_path(folder / name) as temporary:
@@ -111,18 +105,16 @@ def _write_member(folder: Path, position: int, weights: Mapping[str, Tensor]) ->
     return {"file": name, "sha256": digest}
 
 
-def _read_member(folder: Path, name: str, digest: str) -> dict[str, Tensor]:
+def _read_member(folder: Path, name: str, digest: str) -> bytes:
     if Path(name).name != name:
         raise StorageError(f"{folder / DESCRIPTION} names a file outside the model's folder: {name!r}.")
     path = folder / name
     if not path.is_file():
         raise StorageError(f"{path} is missing: the model is not complete.")
-    if _digest(path) != digest:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != digest:
         raise StorageError(f"{path} is damaged: its content is not what was saved.")
-    try:
-        return load_file(path)
-    except SafetensorError as error:
-        raise StorageError(f"{path} is damaged: {error}.") from None
+    return content
 
 
 def _may_be_written(folder: Path) -> bool:
@@ -132,15 +124,10 @@ def _may_be_written(folder: Path) -> bool:
     return all(path.match(MEMBER_FILES) or path.name.startswith(".") for path in folder.iterdir())
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _versions() -> dict[str, str]:
     return {
         "millet": __version__,
-        "torch": torch.__version__,
+        "torch": metadata.version("torch"),  # not imported: not every model needs it
         "numpy": np.__version__,
         "python": platform.python_version(),
     }

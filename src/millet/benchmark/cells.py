@@ -60,7 +60,7 @@ def all_cells(experiment: Experiment) -> list[Cell]:
         for model in experiment.models:
             repeats = [*range(experiment.repeats), *([ENSEMBLE] if model.ensemble else [])]
             for repeat in repeats:
-                methods = tuple(m for m in experiment.methods if m.applies_to(model.pooling, repeat))
+                methods = tuple(m for m in experiment.methods if m.applies_to(model, repeat))
                 cells.append(Cell(data, model, repeat, methods))
     return cells
 

@@ -1,6 +1,6 @@
 """Costs: how long cells will take, from what others took, or from a second's trial.
 
-The unit is a pass: one timepoint of one case through a network, forwards.
+The unit is a pass: one timepoint of one case through a network, forwards, or what its features take.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import functools
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import final
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -21,6 +22,8 @@ from millet.benchmark.models import OWN
 from millet.benchmark.rows import Row
 from millet.benchmark.sources import Size
 from millet.nn import MilletNetwork
+from millet.rocket.model import TRANSFORMS
+from millet.rocket_classifier import RocketMilletClassifier
 
 # Forwards, backwards (twice the work), and the inference pass that selects the best epoch.
 PASSES_PER_EPOCH = 4
@@ -67,7 +70,8 @@ class Costs:
     def _passes(self, cell: Cell, n_epochs: float) -> float:
         size = self._sizes[cell.data.name]
         n_networks = self._experiment.repeats if cell.is_ensemble else 1
-        passes = 0.0 if cell.is_ensemble else float(n_epochs * size.n_train * PASSES_PER_EPOCH)
+        training = 1.0 if cell.model.is_rocket else n_epochs * PASSES_PER_EPOCH
+        passes = 0.0 if cell.is_ensemble else training * size.n_train
         for method in cell.methods:
             n_cases = min(method.n_cases or size.n_test, size.n_test)
             asked = 0.0
@@ -93,25 +97,18 @@ class Costs:
 
 @functools.cache
 def trial_rate(backbone: str, n_cases: int = 8, n_timepoints: int = 256, n_steps: int = 2) -> float:
-    """Return the seconds a pass of a backbone, measured on one core with noise.
+    """Return the seconds a pass of a backbone, or of features, measured on one core with noise.
 
     Examples
     --------
     >>> 0 < trial_rate("fcn", n_steps=1) < 0.01
     True
     """
-    network = MilletNetwork(1, 10, backbone)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        x = torch.zeros(n_cases, 1, n_timepoints)
-        target = torch.zeros(n_cases, dtype=torch.long)
-
-        def step() -> None:
-            F.cross_entropy(network(x).logits, target).backward()  # type: ignore[no-untyped-call]
-            with torch.inference_mode():
-                network(x)
-
+        trial = _trial_of_features if backbone in TRANSFORMS else _trial_of_network
+        step, n_passes = trial(backbone, n_cases, n_timepoints)
         step()  # the first one also sets things up
         clock = time.process_time()  # not the time of others, should the machine be busy
         for _ in range(n_steps):
@@ -119,4 +116,28 @@ def trial_rate(backbone: str, n_cases: int = 8, n_timepoints: int = 256, n_steps
         spent = time.process_time() - clock
     finally:
         torch.set_num_threads(before)
-    return spent / (n_steps * PASSES_PER_EPOCH * n_cases * n_timepoints)
+    return spent / (n_steps * n_passes * n_cases * n_timepoints)
+
+
+def _trial_of_network(backbone: str, n_cases: int, n_timepoints: int) -> tuple[Callable[[], None], int]:
+    network = MilletNetwork(1, 10, backbone)
+    x = torch.zeros(n_cases, 1, n_timepoints)
+    target = torch.zeros(n_cases, dtype=torch.long)
+
+    def step() -> None:
+        F.cross_entropy(network(x).logits, target).backward()  # type: ignore[no-untyped-call]
+        with torch.inference_mode():
+            network(x)
+
+    return step, PASSES_PER_EPOCH
+
+
+def _trial_of_features(features: str, n_cases: int, n_timepoints: int) -> tuple[Callable[[], None], int]:
+    noise = np.random.default_rng(0).normal(size=(n_cases, 1, n_timepoints))
+    classifier = RocketMilletClassifier(features, n_jobs=1, random_state=0, verbose=0)
+    classifier.fit(noise, np.arange(n_cases) % 2)
+
+    def step() -> None:
+        classifier.logits(noise)
+
+    return step, 1

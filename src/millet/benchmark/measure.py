@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from millet.benchmark.models import OWN, MethodSpec
 from millet.benchmark.rows import Row
-from millet.classifier import MilletClassifier
+from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
 from millet.evaluation import METRICS, evaluate
 from millet.explanation import Explanation
@@ -19,12 +19,12 @@ from millet.metrics import ndcg_at_n
 from millet.posthoc import explain
 
 
-def measure(classifier: MilletClassifier, test: Dataset, method: MethodSpec, metrics: tuple[str, ...]) -> Row:
+def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, metrics: tuple[str, ...]) -> Row:
     """Return the metrics and times of one method.
 
     Parameters
     ----------
-    classifier : MilletClassifier
+    classifier : EvidenceClassifier
     test : Dataset
         With labels.
     method : MethodSpec
@@ -84,9 +84,10 @@ def spread(data: Dataset, n_cases: int) -> Dataset:
     )
 
 
-def _explanation(classifier: MilletClassifier, cases: Dataset, method: MethodSpec) -> Explanation:
+def _explanation(classifier: EvidenceClassifier, cases: Dataset, method: MethodSpec) -> Explanation:
     if method.name == OWN:
-        return classifier.explain(cases.X, members=len(classifier.networks_) > 1)
+        asked: dict[str, Any] = {"members": True} if classifier.n_members_ > 1 else {}
+        return classifier.explain(cases.X, **asked)
     return explain(method.name, classifier, cases.X, progress=False, **method.options)
 
 

@@ -7,6 +7,7 @@ Out: `ModelSpec` and `MethodSpec`, checked by building each network once.
 from __future__ import annotations
 
 import inspect
+import itertools
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,9 +15,18 @@ from millet.benchmark.tomltable import Table, refuse_duplicates
 from millet.errors import ParameterError, lookup
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.posthoc import METHODS
+from millet.rocket.model import HEADS, SPREADS, TRANSFORMS
+from millet.zoo import recognise
 
 OWN = "own"
 NETWORK_SETTINGS = ("padding", "positions", "dropout")
+PLURALS = {
+    "backbone": "backbones", "pooling": "poolings", "features": "features", "head": "heads", "spread": "spreads",
+}  # fmt: skip
+# What they look at are networks: gradients, and class activations.
+OF_NETWORKS = ("cam", "gradient_x_input", "integrated_gradients")
+# A mean over time of what a linear function of convolutions says at each timepoint is Instance pooling.
+POOLING_OF_ROCKETS = "instance"
 
 
 @dataclass(frozen=True)
@@ -26,12 +36,15 @@ class ModelSpec:
     Attributes
     ----------
     name : str
-        "<pooling>-<backbone>", and the step of an ablation where there is one.
+        "<pooling>-<backbone>", and the step of an ablation where there is one; or features of the fast lane, and head
+        and spread where the experiment names them.
     backbone, pooling : str
+        Of the fast lane, the features and "instance".
     ensemble : bool
         Whether the repeats are also evaluated together.
     settings : dict
-        `padding`, `positions` and `dropout` where they are not the paper's; `step` numbers an ablation's steps.
+        `padding`, `positions` and `dropout` where they are not the paper's; `step` numbers an ablation's steps. Of
+        the fast lane, `head` and `spread` where they are not the default.
     """
 
     name: str
@@ -39,6 +52,11 @@ class ModelSpec:
     pooling: str
     ensemble: bool
     settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_rocket(self) -> bool:
+        """Whether it is one of the fast lane, a `RocketMilletClassifier`."""
+        return self.backbone in TRANSFORMS
 
     @property
     def network_settings(self) -> dict[str, Any]:
@@ -74,9 +92,13 @@ class MethodSpec:
     poolings: tuple[str, ...] = tuple(POOLINGS)
     options: dict[str, Any] = field(default_factory=dict)
 
-    def applies_to(self, pooling: str, repeat: int) -> bool:
-        """Whether it explains this repeat (-1: the ensemble) of a model with this pooling."""
-        return pooling in self.poolings and (self.repeats is None or 0 <= repeat < self.repeats)
+    def explains(self, model: ModelSpec) -> bool:
+        """Whether it can, and shall, explain this model."""
+        return model.pooling in self.poolings and not (model.is_rocket and self.name in OF_NETWORKS)
+
+    def applies_to(self, model: ModelSpec, repeat: int) -> bool:
+        """Whether it explains this repeat (-1: the ensemble) of a model."""
+        return self.explains(model) and (self.repeats is None or 0 <= repeat < self.repeats)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -84,34 +106,62 @@ class MethodSpec:
 
 
 def parse_models(items: list[Any], repeats: int) -> tuple[ModelSpec, ...]:
-    """Return the models: each table's backbones x poolings.
+    """Return the models: names, and tables of backbones x poolings or of features x heads x spreads.
 
     Examples
     --------
     >>> [model.name for model in parse_models([{"backbones": ["fcn", "lite"], "poolings": ["gap"]}], repeats=1)]
     ['gap-fcn', 'gap-lite']
+    >>> models = parse_models(["hydra", {"features": ["minirocket"], "heads": ["ridge"]}], repeats=1)
+    >>> [model.name for model in models]
+    ['hydra', 'minirocket-ridge']
     """
     specs: list[ModelSpec] = []
     for item in items:
-        table = Table("[[models]]", item)
-        backbones, poolings = table.texts("backbones"), table.texts("poolings")
+        table = Table("[[models]]", _table_of(item) if isinstance(item, str) else item)
         ensemble = table.flag("ensemble", repeats > 1)
-        settings = _parse_settings(Table("settings in [[models]]", table.take("settings", {})))
-        table.finish()
         if ensemble and repeats == 1:
             raise ParameterError("ensemble = true in [[models]] needs repeats of at least 2; there is 1.")
-        step = f"-step{settings['step']}" if "step" in settings else ""
-        specs += [
-            ModelSpec(f"{pooling}-{backbone}{step}", backbone, pooling, ensemble, settings)
-            for backbone in backbones
-            for pooling in poolings
-        ]
+        specs += _parse_rockets(table, ensemble) if "features" in table else _parse_networks(table, ensemble)
+        table.finish()
+    refuse_duplicates("[[models]]", [spec.name for spec in specs])
+    return tuple(specs)
+
+
+def _table_of(name: str) -> dict[str, Any]:
+    return {PLURALS[key]: [value] for key, value in recognise(name).parameters.items()}
+
+
+def _parse_networks(table: Table, ensemble: bool) -> list[ModelSpec]:
+    backbones, poolings = table.texts("backbones"), table.texts("poolings")
+    settings = _parse_settings(Table("settings in [[models]]", table.take("settings", {})))
+    step = f"-step{settings['step']}" if "step" in settings else ""
+    specs = [
+        ModelSpec(f"{pooling}-{backbone}{step}", backbone, pooling, ensemble, settings)
+        for backbone in backbones
+        for pooling in poolings
+    ]
     for spec in specs:
         lookup("backbone", spec.backbone, BACKBONES)
         lookup("pooling", spec.pooling, POOLINGS)
         MilletNetwork(1, 2, spec.backbone, spec.pooling, **spec.network_settings)
-    refuse_duplicates("[[models]]", [spec.name for spec in specs])
-    return tuple(specs)
+    return specs
+
+
+def _parse_rockets(table: Table, ensemble: bool) -> list[ModelSpec]:
+    """Return one model for every combination; what is not named is the default, and not part of the name."""
+    choices: list[list[tuple[str, str]]] = []
+    for key, known in (("features", TRANSFORMS), ("head", HEADS), ("spread", SPREADS)):
+        if PLURALS[key] in table:
+            names = table.texts(PLURALS[key])
+            for name in names:
+                lookup(key, name, dict.fromkeys(known))
+            choices.append([(key, name) for name in names])
+    specs = []
+    for (_, features), *others in itertools.product(*choices):
+        name = "-".join([features, *(value for _, value in others)])
+        specs.append(ModelSpec(name, features, POOLING_OF_ROCKETS, ensemble, dict(others)))
+    return specs
 
 
 def _parse_settings(table: Table) -> dict[str, Any]:
@@ -146,15 +196,16 @@ def parse_methods(value: Any, models: tuple[ModelSpec, ...]) -> tuple[MethodSpec
         poolings = table.texts("poolings") if "poolings" in table else default
         for pooling in poolings:
             lookup("pooling", pooling, POOLINGS)
-        if not any(model.pooling in poolings for model in models):
+        spec = MethodSpec(name, n_cases, repeats, poolings, table.rest())
+        if not any(spec.explains(model) for model in models):
+            kind = "networks with " if name in OF_NETWORKS else ""
             raise ParameterError(
-                f"[methods.{name}] applies to {', '.join(poolings)}, and no model has such a pooling."
+                f"[methods.{name}] applies to {kind}{', '.join(poolings)}, and no model has such a pooling."
             )
         known = {key: None for key, found in inspect.signature(run).parameters.items() if found.kind is _KEYWORD}
-        given = table.rest()
-        for option in given:
+        for option in spec.options:
             lookup(f"option of {name}", option, known)
-        specs.append(MethodSpec(name, n_cases, repeats, poolings, given))
+        specs.append(spec)
     return tuple(specs)
 
 

@@ -21,16 +21,20 @@ from typing import Any, NamedTuple
 import torch
 from numpy.typing import NDArray
 
+from millet.averaged import AveragedClassifier
 from millet.benchmark.cells import Cell
 from millet.benchmark.measure import measure
 from millet.benchmark.provenance import PeakMemory, commit, machine, versions
 from millet.benchmark.rows import Row
 from millet.benchmark.sources import DataSpec
 from millet.classifier import MilletClassifier
+from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
 from millet.datasets.dataset import Series
 from millet.errors import LabelError, StorageError
+from millet.loading import load_classifier
 from millet.locks import locked
+from millet.rocket_classifier import RocketMilletClassifier
 from millet.training import Recipe
 
 CHECKPOINT_SECONDS = 10.0
@@ -136,38 +140,59 @@ def _splits(data: DataSpec, path: Path | None) -> tuple[Dataset, Dataset]:
     return _latest[1]
 
 
-def _trained(job: Job, X: Series, y: NDArray[Any]) -> MilletClassifier:
+def _trained(job: Job, X: Series, y: NDArray[Any]) -> EvidenceClassifier:
     folder = job.model_folder(job.cell.repeat)
     job.checkpoints.mkdir(parents=True, exist_ok=True)
     # A worker that was given up for lost may still be at it; the second one finds the first one's model.
     with locked(job.checkpoints.with_suffix(".lock")):
         if (folder / "model.json").exists():
-            return MilletClassifier.load(folder)
-        model = job.cell.model
-        classifier = MilletClassifier(
-            model.backbone,
-            model.pooling,
-            recipe=job.recipe,
-            random_state=job.seed + job.cell.repeat,
-            checkpoint_dir=job.checkpoints,
-            checkpoint_seconds=CHECKPOINT_SECONDS,
-            n_jobs=1,
-            verbose=0,
-            **model.network_settings,
-        )
+            return _loaded(folder)
+        classifier = _untrained(job)
         classifier.fit(X, y)
-        classifier.set_params(checkpoint_dir=None).save(folder)
+        classifier.save(folder)
         shutil.rmtree(job.checkpoints, ignore_errors=True)
-    return MilletClassifier.load(folder)
+    return _loaded(folder)
 
 
-def _ensemble(job: Job) -> MilletClassifier:
-    """Put the members' networks into one classifier, which averages their logits."""
-    members = [MilletClassifier.load(job.model_folder(repeat)) for repeat in range(job.n_members)]
+def _loaded(folder: Path) -> EvidenceClassifier:
+    classifier = load_classifier(folder)
+    # A network computes with as many threads as torch; others are told.
+    classifier.set_params(n_jobs=torch.get_num_threads(), verbose=0)
+    return classifier
+
+
+def _untrained(job: Job) -> EvidenceClassifier:
+    model, seed = job.cell.model, job.seed + job.cell.repeat
+    if model.is_rocket:
+        return RocketMilletClassifier(
+            model.backbone, random_state=seed, n_jobs=torch.get_num_threads(), verbose=0, **model.settings
+        )
+    return MilletClassifier(
+        model.backbone,
+        model.pooling,
+        recipe=job.recipe,
+        random_state=seed,
+        checkpoint_dir=job.checkpoints,
+        checkpoint_seconds=CHECKPOINT_SECONDS,
+        n_jobs=1,
+        verbose=0,
+        **model.network_settings,
+    )
+
+
+def _ensemble(job: Job) -> EvidenceClassifier:
+    """Put the members into one classifier, which averages their logits."""
+    members = [_loaded(job.model_folder(repeat)) for repeat in range(job.n_members)]
     if len({member.training_summary_["fingerprint"] for member in members}) > 1:
         raise StorageError(
             f"The members of {job.cell.title} were trained on different data; the dataset has changed amidst the run."
         )
+    networks = [member for member in members if isinstance(member, MilletClassifier)]
+    return _ensemble_of_networks(networks) if networks else AveragedClassifier.of_fitted(members)
+
+
+def _ensemble_of_networks(members: list[MilletClassifier]) -> MilletClassifier:
+    """Put all networks into the first classifier: post-hoc methods look for them there."""
     ensemble = members[0]
     ensemble.set_params(n_estimators=len(members))
     ensemble.networks_ = [member.networks_[0] for member in members]
@@ -179,13 +204,17 @@ def _ensemble(job: Job) -> MilletClassifier:
     return ensemble
 
 
-def _training_facts(job: Job, classifier: MilletClassifier) -> Row:
-    # `seconds` of an epoch's record goes on counting where a resumed training was resumed.
-    lasts = classifier.history_ if job.cell.is_ensemble else classifier.history_[-1:]
+def _training_facts(job: Job, classifier: EvidenceClassifier) -> Row:
+    n_epochs, seconds = 0, classifier.training_summary_["seconds"]
+    if isinstance(classifier, MilletClassifier):
+        # `seconds` of an epoch's record goes on counting where a resumed training was resumed.
+        lasts = classifier.history_ if job.cell.is_ensemble else classifier.history_[-1:]
+        n_epochs = sum(classifier.training_summary_["n_epochs"])
+        seconds = sum(record.seconds for record in lasts)
     return {
-        "n_epochs_run": sum(classifier.training_summary_["n_epochs"]),
-        "train_seconds": round(sum(record.seconds for record in lasts), 3),
-        "n_parameters": sum(p.numel() for network in classifier.networks_ for p in network.parameters()),
+        "n_epochs_run": n_epochs,
+        "train_seconds": round(seconds, 3),
+        "n_parameters": classifier.n_parameters_,
         "data_fingerprint": classifier.training_summary_["fingerprint"],
     }
 

@@ -31,10 +31,10 @@ def evaluate(
     path: Path | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Score a model's predictions and explanations on a dataset or file."""
-    from millet.classifier import MilletClassifier
     from millet.evaluation import evaluate as score
+    from millet.loading import load_classifier
 
-    classifier = MilletClassifier.load(model)
+    classifier = load_classifier(model)
     row = score(
         classifier,
         load_cases(source, path, split),

@@ -18,7 +18,7 @@ from millet.errors import LabelError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millet.classifier import MilletClassifier
+    from millet.contract import EvidenceClassifier
     from millet.datasets import Dataset
     from millet.explanation import Explanation
 
@@ -30,38 +30,48 @@ PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 @click.command()
 @click.argument("source", metavar="DATASET|FILE")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
-@click.option("--backbone", default="inceptiontime", show_default=True, help="fcn, resnet, inceptiontime or lite.")
 @click.option(
-    "--pooling", default="conjunctive", show_default=True, help="conjunctive, additive, instance, attention or gap."
+    "--model",
+    default="conjunctive-inceptiontime",
+    show_default=True,
+    help="In seconds: minirocket, multirocket, hydra or multirocket-hydra. Networks: fcn, resnet, inceptiontime or "
+    "lite, or with another pooling than conjunctive, such as gap-fcn. Several joined by + are averaged.",
 )
-@click.option("--recipe", default="paper", show_default=True, help="How to train.")
-@click.option("--n-estimators", default=1, show_default=True, help="Networks in the ensemble; the paper's has 5.")
+@click.option("--head", help="Of the first four: multinomial or ridge. [default: multinomial]")
+@click.option("--spread", help="Of the first four, of evidence: taps, anchor or weighted. [default: taps]")
+@click.option("--recipe", help="How to train networks. [default: paper]")
+@click.option("--n-estimators", type=int, help="Networks in the ensemble; the paper's has 5. [default: 1]")
 @click.option("--n-epochs", type=int, help="Passes over the training cases. [default: the recipe's]")
 @click.option("--batch-size", type=int, help="Cases a step. [default: the recipe's]")
 @click.option("--learning-rate", type=float, help="[default: the recipe's]")
 @click.option("--max-time", type=float, help="Seconds of training for each network.")
-@click.option("--early-stopping", is_flag=True, help="Stop when the loss on cases set aside no longer improves.")
+@click.option(
+    "--early-stopping", is_flag=True, default=None, help="Stop when the loss on cases set aside no longer improves."
+)
 @click.option("--random-state", default=0, show_default=True, help="Seed.")
-@click.option("--n-jobs", default=-1, show_default=True, help="Networks trained at a time; -1 is one a core.")
+@click.option("--n-jobs", default=-1, show_default=True, help="Networks, or cases, at a time; -1 is one a core.")
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-def fit(source: str, out: Path, path: Path | None, quiet: bool, **parameters: Any) -> None:
+def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **options: Any) -> None:
     """Train a model on a dataset (its training split) or a file.
 
-    After an interruption, the same command goes on where it was.
+    After an interruption of a network's training, the same command goes on where it was.
     """
-    from millet.classifier import MilletClassifier
     from millet.storage import check_target
+    from millet.zoo import count_with, make_classifier
 
     check_target(out)
+    unfinished = out.with_name(f"{out.name}.unfinished")
+    # Two networks can't share a folder of checkpoints.
+    checkpoints = {"checkpoint_dir": unfinished} if count_with("checkpoint_dir", model) == 1 else {}
+    given = {name: value for name, value in options.items() if value is not None}
+    classifier = make_classifier(model, **given, **checkpoints, verbose=int(not quiet))
     train, test = load_source(source, path)
     if train.y is None:
         raise LabelError(f"{source} has no labels; training needs one for every series.")
-    unfinished = out.with_name(f"{out.name}.unfinished")
-    classifier = MilletClassifier(**parameters, verbose=int(not quiet), checkpoint_dir=unfinished)
     with explained_interruption(unfinished):
         classifier.fit(train.X, train.y)
-    classifier.set_params(checkpoint_dir=None).save(out)
+    classifier.save(out)
     shutil.rmtree(unfinished, ignore_errors=True)
     click.echo(_fit_summary(classifier, train, test))
     click.echo(f"Saved to {out}")
@@ -79,9 +89,9 @@ def fit(source: str, out: Path, path: Path | None, quiet: bool, **parameters: An
 def predict(model: Path, source: str, out: Path | None, split: str, path: Path | None) -> None:
     """Classify the series of a dataset or file: one line a case, as CSV."""
     from millet.atomic import atomic_path
-    from millet.classifier import MilletClassifier
+    from millet.loading import load_classifier
 
-    classifier = MilletClassifier.load(model)
+    classifier = load_classifier(model)
     cases = load_cases(source, path, split)
     probabilities = classifier.predict_proba(cases.X)
     predicted = classifier.classes_[probabilities.argmax(axis=1)]
@@ -113,6 +123,7 @@ def predict(model: Path, source: str, out: Path | None, split: str, path: Path |
     "--report", type=click.Path(path_type=Path), help="HTML file to write: all cases to look at in a browser."
 )
 @click.option("--case", "cases", type=int, multiple=True, help="Only this case (from 0); may be repeated.")
+@click.option("--channels", is_flag=True, help="Split the numbers among the channels; not for networks.")
 @click.option("--target", help="Class to show evidence for. [default: the predicted one]")
 @click.option("--palette", default="green-red", show_default=True, help="green-red or colorblind.")
 @click.option(
@@ -120,20 +131,22 @@ def predict(model: Path, source: str, out: Path | None, split: str, path: Path |
 )
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
 def explain(
-    model: Path, source: str, out: Path | None, report: Path | None, cases: tuple[int, ...], target: str | None,
-    palette: str, split: str, path: Path | None,
+    model: Path, source: str, out: Path | None, report: Path | None, cases: tuple[int, ...], channels: bool,
+    target: str | None, palette: str, split: str, path: Path | None,
 ) -> None:  # fmt: skip
     """Show the evidence of every timepoint, as numbers, as pictures or as a page to explore."""
     _check_explain_targets(out, report)
-    from millet.classifier import MilletClassifier
+    from millet.loading import load_classifier
 
-    classifier = MilletClassifier.load(model)
+    classifier = load_classifier(model)
+    if channels and not classifier.splits_channels:
+        raise ParameterError(f"--channels needs a model that can tell channels apart; {model} holds networks.")
     dataset = load_cases(source, path, split)
     chosen = list(cases) or list(range(len(dataset)))
     outside = [case for case in chosen if not 0 <= case < len(dataset)]
     if outside:
         raise ParameterError(f"--case {outside[0]} is not there; {source} has the cases 0 to {len(dataset) - 1}.")
-    explanation = named_explanation(classifier, dataset, chosen)
+    explanation = named_explanation(classifier, dataset, chosen, channels=channels)
     written = [] if out is None else _write_evidence(explanation, dataset, chosen, out, target, palette)
     if report is not None:
         from millet.reporting import report_run
@@ -170,10 +183,13 @@ def load_cases(source: str, path: Path | None, split: str) -> Dataset:
     return train if test is None or split == "train" else test
 
 
-def named_explanation(classifier: MilletClassifier, dataset: Dataset, cases: list[int]) -> Explanation:
+def named_explanation(
+    classifier: EvidenceClassifier, dataset: Dataset, cases: list[int], *, channels: bool
+) -> Explanation:
     """Explain some cases of a dataset, in the words that the dataset has for its classes."""
     X = [dataset.X[case] for case in cases]
-    explanation = classifier.explain(X)
+    asked: dict[str, Any] = {"channels": True} if channels else {}
+    explanation = classifier.explain(X, **asked)
     names = dict(zip(dataset.classes.tolist(), dataset.class_names, strict=True))
     class_names = tuple(str(names.get(label, label)) for label in classifier.classes_.tolist())
     return dataclasses.replace(explanation, class_names=class_names)
@@ -181,23 +197,27 @@ def named_explanation(classifier: MilletClassifier, dataset: Dataset, cases: lis
 
 @contextmanager
 def explained_interruption(checkpoints: Path) -> Iterator[None]:
-    """On Ctrl-C, say where the work is and how to go on."""
+    """On Ctrl-C, say where the work is and how to go on, where there is any."""
     try:
         yield
     except KeyboardInterrupt:
         click.echo(err=True)
-        click.echo(wrap(f"The training so far is kept in {checkpoints}. Run the same command to go on."), err=True)
+        if checkpoints.exists():
+            click.echo(
+                wrap(f"The training so far is kept in {checkpoints}. Run the same command to go on."), err=True
+            )
         raise
 
 
-def _fit_summary(classifier: MilletClassifier, train: Dataset, test: Dataset | None) -> str:
+def _fit_summary(classifier: EvidenceClassifier, train: Dataset, test: Dataset | None) -> str:
     from millet.tables import format_table
 
     summary = classifier.training_summary_
-    rows: list[list[object]] = [
-        ["cases", f"{len(train)} of {len(classifier.classes_)} classes"],
-        ["epochs", ", ".join(map(str, summary["n_epochs"]))],
-        ["seconds", f"{summary['seconds']:.0f}"],
+    rows: list[list[object]] = [["cases", f"{len(train)} of {len(classifier.classes_)} classes"]]
+    if "n_epochs" in summary:
+        rows.append(["epochs", ", ".join(map(str, summary["n_epochs"]))])
+    rows += [
+        ["seconds", f"{summary['seconds']:.0f}" if summary["seconds"] > 10 else f"{summary['seconds']:.1f}"],
         ["training accuracy", f"{classifier.score(train.X, train.y):.3f}"],
     ]
     if test is not None and test.y is not None:

@@ -77,7 +77,7 @@ def concatenated(explanations: Sequence[Explanation]) -> dict[str, Any]:
         ],
         **{
             name: _stack([getattr(explanation, name) for explanation in explanations], width, padding=0.0)
-            for name in ("scores", "attention", "contributions")
+            for name in ("scores", "attention", "contributions", "channel_contributions")
             if getattr(first, name) is not None
         },
     }
@@ -92,6 +92,7 @@ def _check_joinable(explanation: Explanation, first: Explanation, time: NDArray[
         "time": np.array_equal(explanation.time, time[: explanation.n_timepoints]),
         "attention": (explanation.attention is None) == (first.attention is None),
         "bias": (explanation.bias is None) == (first.bias is None),
+        "channel_contributions": (explanation.channel_contributions is None) == (first.channel_contributions is None),
         "members": len(explanation.members) == len(first.members),
     }
     if explanation.bias is not None and first.bias is not None:

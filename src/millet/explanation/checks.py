@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from millet.errors import LabelError, ParameterError, SeriesError
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+# Sums of single precision, over many channels, are as far apart at the most.
+ROUNDING = 1e-4
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -97,6 +99,22 @@ def check_evidence(name: str, values: ArrayLike, shape: tuple[int, ...], lengths
     if np.moveaxis(evidence, -1, 1)[beyond(lengths, shape[-1])].any():
         raise ParameterError(f"{name} must be exactly 0 beyond each case's length; mask the padding first.")
     return evidence
+
+
+def check_channels(
+    values: ArrayLike, shape: tuple[int, ...], lengths: NDArray[np.int64], contributions: NDArray[Any] | None
+) -> NDArray[Any]:
+    """Return evidence per channel and timepoint, which summed over the channels (axis 2) is the contributions."""
+    if contributions is None:
+        raise ParameterError("channel_contributions split contributions among the channels; give these as well.")
+    by_channel = check_evidence("channel_contributions", values, shape, lengths)
+    with np.errstate(over="ignore"):
+        apart = np.abs(by_channel.sum(axis=2, dtype=np.float64) - contributions).max(initial=0.0)
+    if apart > ROUNDING * max(1.0, np.abs(by_channel).max(initial=0.0)):
+        raise ParameterError(
+            f"channel_contributions must add up to contributions over the channels; they are {apart:.2g} apart."
+        )
+    return by_channel
 
 
 def check_finite(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:

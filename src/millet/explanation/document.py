@@ -32,8 +32,10 @@ AXES = {
     "attention": ("n_cases", "n_timepoints"),
     "contributions": ("n_cases", "n_classes", "n_timepoints"),
     "bias": ("n_classes",),
+    "channel_contributions": ("n_cases", "n_classes", "n_channels", "n_timepoints"),
 }
-OWN_ARRAYS = ("scores", "logits", "attention", "contributions", "bias")  # the rest is shared with the members
+# The rest is shared with the members.
+OWN_ARRAYS = ("scores", "logits", "attention", "contributions", "bias", "channel_contributions")
 NUMBERS = {
     np.dtype(kind).name: np.dtype(kind)
     for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
@@ -136,7 +138,9 @@ def read_document(document: dict[str, Any], decode: Decode) -> dict[str, Any]:
 def _read_own(
     document: dict[str, Any], shared: dict[str, Any], sizes: dict[str, int], decode: Decode
 ) -> dict[str, Any]:
-    own = {name: _decode_array(name, document[name], sizes, decode) for name in OWN_ARRAYS}
+    # Documents of earlier versions know nothing of channels.
+    stored = {"channel_contributions": None, **document}
+    own = {name: _decode_array(name, stored[name], sizes, decode) for name in OWN_ARRAYS}
     members = [_read_own(member, shared, sizes, decode) for member in document["members"]]
     return {**shared, **own, "method": document["method"], "members": members}
 

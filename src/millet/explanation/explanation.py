@@ -19,7 +19,7 @@ from millet.explanation import checks, files
 from millet.explanation.batches import concatenated, select_cases
 from millet.explanation.intervals import Interval, check_request, find_spans
 
-PER_CASE = ("series", "lengths", "scores", "logits", "attention", "contributions")
+PER_CASE = ("series", "lengths", "scores", "logits", "attention", "contributions", "channel_contributions")
 SHARED_WITH_MEMBERS = ("series", "lengths", "classes", "class_names", "time")
 
 
@@ -50,6 +50,9 @@ class Explanation:
         Evidence that adds up: its mean over a case's own timepoints, plus `bias`, is the logit.
     bias : ndarray of shape (n_classes,), or None
         The part of the logits that no timepoint made. There if, and only if, there are contributions.
+    channel_contributions : ndarray of shape (n_cases, n_classes, n_channels, n_timepoints), or None
+        The contributions, split among the channels: summed over these they are `contributions`. None where the
+        method can't tell channels apart, or was not asked to.
     time : ndarray of shape (n_timepoints,)
         The time axis, increasing: numbers or datetime64. By default 0, 1, 2 ...
     members : tuple of Explanation
@@ -80,13 +83,14 @@ class Explanation:
     attention: NDArray[Any] | None = None
     contributions: NDArray[Any] | None = None
     bias: NDArray[Any] | None = None
+    channel_contributions: NDArray[Any] | None = None
     time: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     members: tuple[Explanation, ...] = ()
     method: str = ""
 
     def __post_init__(self) -> None:
         series = checks.check_series(self.series)
-        n_cases, _, n_timepoints = series.shape
+        n_cases, n_channels, n_timepoints = series.shape
         lengths = checks.check_lengths(self.lengths, series)
         logits = checks.check_finite("logits", self.logits, (n_cases, None))
         n_classes = logits.shape[1]
@@ -111,6 +115,11 @@ class Explanation:
             additive = checks.check_evidence("contributions", self.contributions, by_class, lengths)
             checked["contributions"] = additive
             checked["bias"] = checks.check_finite("bias", self.bias, (n_classes,))
+        if self.channel_contributions is not None:
+            by_channel = (n_cases, n_classes, n_channels, n_timepoints)
+            checked["channel_contributions"] = checks.check_channels(
+                self.channel_contributions, by_channel, lengths, checked.get("contributions")
+            )
         if not isinstance(self.method, str):
             raise ParameterError(f"method must be a string; got {type(self.method).__name__}.")
         for name, value in checked.items():

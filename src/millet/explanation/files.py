@@ -87,6 +87,14 @@ def _write_csv(explanation: Explanation, file: IO[bytes]) -> None:
     if explanation.contributions is not None:
         columns += [f"contribution_{name}" for name in explanation.class_names]
         values.append(explanation.contributions)
+    if explanation.channel_contributions is not None:
+        columns += [
+            f"contribution_{name}_channel_{channel}"
+            for name in explanation.class_names
+            for channel in range(explanation.n_channels)
+        ]
+        n_cases, _, _, n_timepoints = explanation.channel_contributions.shape
+        values.append(explanation.channel_contributions.reshape(n_cases, -1, n_timepoints))
     times = [str(moment) for moment in explanation.time]
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")

@@ -1,25 +1,23 @@
-"""Cost: parameters, run time and multiplications of the poolings (App. E.4).
+"""Cost: parameters and run time of the poolings (App. E.4).
 
-In:  `Run`; multiplications follow from shapes alone.
+In:  `Run`.
 Out: one `Section` each.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from statistics import stdev
 
-from millet.datasets.catalogue import find
-from millet.errors import lookup
+from millet.report.complexity import DATASET
 from millet.report.layout import NONE, Section, Table, mean, shown
 from millet.report.names import BACKBONES, MODELS, POOLINGS, model_title
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
 
-DATASET = "Fish"
-BACKBONE = "inceptiontime"
-N_FEATURES, N_HIDDEN = 128, 8
+BACKBONE, PAPER_EPOCHS = "inceptiontime", 1500
 
 
 def parameters_section(run: Run, published: Published) -> Section:
@@ -59,7 +57,15 @@ def run_time_section(run: Run, published: Published) -> Section:
             for pooling in POOLINGS
         }
         tables.append(_times(name, part, title, found))
+    tables[0] = dataclasses.replace(tables[0], notes=(*tables[0].notes, *_epochs_note(run, name)))
     return Section("Run time", tuple(tables), notes=notes)
+
+
+def _epochs_note(run: Run, name: str) -> tuple[str, ...]:
+    """Say how long ours were trained, where that is known."""
+    counts = {row.number("n_epochs_run") for pooling in POOLINGS for row in _rows(run, name, pooling, OWN)} - {None}
+    listed = " or ".join(f"{count:.0f}" for count in sorted(count for count in counts if count is not None))
+    return (f"Ours ran {listed} epochs, the paper's {PAPER_EPOCHS}.",) if listed else ()
 
 
 def _times(name: str, part: str, title: str, found: dict[str, list[float]]) -> Table:
@@ -76,56 +82,6 @@ def _times(name: str, part: str, title: str, found: dict[str, list[float]]) -> T
     covered = f"{sum(bool(times) for times in found.values())} of {len(POOLINGS)} poolings"
     notes = ("Machines differ: compare what lies above GAP.",)
     return Table(f"{name}: {title} ({BACKBONES[BACKBONE]})", paper.table, covered, header, tuple(rows), notes)
-
-
-def complexity_section(run: Run, published: Published) -> Section:
-    """Return the multiplications of the poolings, for the shape of Fish."""
-    entry = find(DATASET)
-    assert entry is not None
-    assert entry.length is not None
-    rows = []
-    for pooling, title in POOLINGS.items():
-        ours = multiplications(pooling, entry.length, entry.n_classes)
-        formula = paper_table("complexity").parts["multiplications"][pooling]["total"]
-        rows.append((f"{title}{' + CAM' if pooling == 'gap' else ''}", f"{ours:,}", formula))
-    table = Table(
-        f"Multiplications of the poolings for {DATASET}", paper_table("complexity").table,
-        f"{len(rows)} of {len(POOLINGS)} poolings", ("pooling", "multiplications", "paper's formula"), tuple(rows),
-        (f"d = {N_FEATURES}, a = {N_HIDDEN}, t = {entry.length}, c = {entry.n_classes}.",),
-    )  # fmt: skip
-    return Section("Complexity", (table,))
-
-
-def multiplications(
-    pooling: str, n_timepoints: int, n_classes: int, n_features: int = N_FEATURES, n_hidden: int = N_HIDDEN
-) -> int:
-    """Count the multiplications that a pooling makes for one case, counted as in App. E.4 of the paper.
-
-    A linear layer of d inputs and o outputs takes t d o, an attention head t d a + t a, a weighting or an average
-    n l for n vectors of length l.
-
-    Parameters
-    ----------
-    pooling : str
-        "gap" includes class activation maps, without which it has no evidence.
-    n_timepoints, n_classes, n_features, n_hidden : int
-        t, c, d and a.
-
-    Examples
-    --------
-    >>> multiplications("conjunctive", 463, 7)
-    899146
-    """
-    t, c, d, a = n_timepoints, n_classes, n_features, n_hidden
-    attention = t * d * a + t * a
-    counts = {
-        "gap": t * d + d * c + t * d * c,
-        "attention": attention + 2 * t * d + d * c,
-        "instance": t * d * c + t * c,
-        "additive": attention + t * d + t * d * c + t * c,
-        "conjunctive": attention + t * d * c + 2 * t * c,
-    }
-    return lookup("pooling", pooling, counts)
 
 
 def _dataset(run: Run) -> tuple[str, tuple[str, ...]]:

@@ -16,7 +16,8 @@ from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.errors import did_you_mean
 from millet.plots import save_figure
 from millet.report.ablation import ablation_section
-from millet.report.cost import complexity_section, parameters_section, run_time_section
+from millet.report.complexity import complexity_section
+from millet.report.cost import parameters_section, run_time_section
 from millet.report.false_negatives import false_negatives_section
 from millet.report.layout import Section, Table
 from millet.report.properties import properties_section
@@ -124,12 +125,9 @@ def write_report(
     results = Published(None if published is None else Path(published))
     target = Path(folder) / "report" if out is None else Path(out)
     names, notes = chosen_sections(run)
-    sections = [
-        properties_section(run, results, path) if name == "properties" else SECTIONS[name](run, results)
-        for name in names
-    ]
-    notes = (*run.notes, *notes, *_missing(results))
-    pictures = tuple(_save_pictures(section, target) for section in sections)
+    sections = [build_section(name, run, results, path) for name in names]
+    notes = (*run.notes, *notes, *missing_notes(results))
+    pictures = tuple(save_pictures(section, target) for section in sections)
     with atomic_path(target / "report.md") as temporary:
         temporary.write_text(_markdown(run, sections, notes), encoding="utf-8")
     return Report(target / "report.md", sum(pictures, ()), _text(run, sections, notes))
@@ -156,7 +154,15 @@ def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(EXPERIMENTS["ucr"] if others else ())), ()
 
 
-def _missing(results: Published) -> tuple[str, ...]:
+def build_section(name: str, run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:
+    """Return one of `SECTIONS`; `path` leads to datasets, where a section looks into them."""
+    if name == "properties":
+        return properties_section(run, published, path)
+    return SECTIONS[name](run, published)
+
+
+def missing_notes(results: Published) -> tuple[str, ...]:
+    """Say which published results are not at hand."""
     if results.folder is None:
         return (
             "Published per-dataset results were not given (--published): without them nothing is said about the "
@@ -167,17 +173,19 @@ def _missing(results: Published) -> tuple[str, ...]:
     return ()
 
 
-def _save_pictures(section: Section, target: Path) -> tuple[Path, ...]:
+def save_pictures(section: Section, target: Path, prefix: str = "", dpi: float = 200) -> tuple[Path, ...]:
+    """Draw and save the pictures of a section, and return the files."""
     paths = []
     for picture in section.pictures:
         figure = picture.draw().get_figure(root=True)
         assert figure is not None
-        paths.append(target / f"{picture.name}.png")
-        save_figure(figure, paths[-1])
+        paths.append(target / f"{prefix}{picture.name}.png")
+        save_figure(figure, paths[-1], dpi=dpi)
     return tuple(paths)
 
 
-def _facts(run: Run) -> str:
+def run_facts(run: Run) -> str:
+    """Return in one line how much of its plan a run has done, and how."""
     planned = f" of {len(run.planned('datasets'))}" if run.planned("datasets") else ""
     models = f" of {len(run.planned('models'))}" if run.planned("models") else ""
     recipes = sorted({str(row.content["recipe"]) for row in run.done if row.content.get("recipe")})
@@ -193,7 +201,8 @@ def _facts(run: Run) -> str:
     return ", ".join(parts) + "."
 
 
-def _failures(run: Run) -> Table | None:
+def failures_table(run: Run) -> Table | None:
+    """Return the cells that failed; None where none did."""
     if not run.failed:
         return None
     rows = tuple(
@@ -211,20 +220,20 @@ def _failures(run: Run) -> Table | None:
 
 
 def _markdown(run: Run, sections: list[Section], notes: tuple[str, ...]) -> str:
-    parts = [f"# {run.name}", _facts(run), *notes]
+    parts = [f"# {run.name}", run_facts(run), *notes]
     for section in sections:
         parts += [f"## {section.title}", *section.notes]
         parts += [table.to_markdown() for table in section.tables]
         parts += [f"![{picture.caption}]({picture.name}.png)\n\n{picture.caption}" for picture in section.pictures]
-    failures = _failures(run)
+    failures = failures_table(run)
     parts += [] if failures is None else ["## Failures", failures.to_markdown()]
     return "\n\n".join(parts) + "\n"
 
 
 def _text(run: Run, sections: list[Section], notes: tuple[str, ...]) -> str:
-    parts = [f"{run.name}: {_facts(run)}", *notes]
+    parts = [f"{run.name}: {run_facts(run)}", *notes]
     for section in sections:
         parts += [section.title.upper(), *section.notes, *(table.to_text() for table in section.tables)]
-    failures = _failures(run)
+    failures = failures_table(run)
     parts += [] if failures is None else [failures.to_text()]
     return "\n\n".join(parts)

@@ -1,6 +1,6 @@
 """False negatives: which classes are missed, what for, and whether the region was found all the same (App. E.1).
 
-In:  `Run`, whose rows carry accuracies and errors by class.
+In:  `Run`, whose rows carry accuracies and errors by class, and the evidence that is kept beside them.
 Out: one `Section`.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from millet.datasets.catalogue import WEB_TRAFFIC
+from millet.report.evidence import evidence_pictures
 from millet.report.layout import NONE, Section, Table, shown
 from millet.report.names import model_title
 from millet.report.paper import paper_table
@@ -43,7 +44,8 @@ def false_negatives_section(run: Run, published: Published) -> Section:
             "found the region although it predicted another class.",
         ),
     )
-    return Section(TITLE, (table,), notes=foreign_note(name))
+    pictures = evidence_pictures(run.folder) if name == WEB_TRAFFIC.name else ()
+    return Section(TITLE, (table,), pictures, foreign_note(name))
 
 
 def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:

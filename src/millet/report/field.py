@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.report.names import MODELS, STATE_OF_THE_ART
+from millet.report.names import MODELS, STATE_OF_THE_ART, model_title
 from millet.report.published import Published
 from millet.report.rows import Run
 
@@ -45,6 +45,16 @@ class Field:
         """Return a classifier's results, of shape (n_datasets,)."""
         column: NDArray[np.float64] = self.values[:, self.classifiers.index(classifier)]
         return column
+
+    def title(self, classifier: str) -> str:
+        """Return a classifier's name for tables and pictures; of published results only the name."""
+        is_ours = self.ours[self.classifiers.index(classifier)]
+        return f"{model_title(classifier)}{' (ours)' if is_ours else ''}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to say where nothing is ours."""
+        return () if any(self.ours) else ("None of these results is ours: all are published ones.",)
 
 
 def gather_field(

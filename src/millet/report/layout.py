@@ -18,6 +18,7 @@ from millet.tables import format_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
 NONE = "–"
 # All models in all their ways to explain fit; all models on all datasets do not.
@@ -57,12 +58,12 @@ class Table:
         source = f" ({self.source})" if self.source else ""
         return f"{self.title}{source}: {self.coverage}"
 
-    def to_markdown(self) -> str:
+    def to_markdown(self, level: int = 3) -> str:
         """Return the table as Markdown, under a heading of its own."""
         right = ["---", *["--:"] * (len(self.header) - 1)]
         lines = [self.header, right, *self.rows]
         table = "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
-        return "\n\n".join([f"### {self.heading}", table, *self.notes])
+        return "\n\n".join([f"{'#' * level} {self.heading}", table, *self.notes])
 
     def to_text(self) -> str:
         """Return the table for a terminal; of a very long one, only how long it is."""
@@ -83,12 +84,12 @@ class Picture:
     caption : str
         What it shows.
     draw : callable
-        Returns the matplotlib axes it drew on.
+        Returns the matplotlib axes or figure it drew on.
     """
 
     name: str
     caption: str
-    draw: Callable[[], Axes]
+    draw: Callable[[], Axes | FigureBase]
 
 
 @dataclass(frozen=True)

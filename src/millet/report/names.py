@@ -20,6 +20,13 @@ POOLINGS = {
 MILLET_POOLINGS = tuple(pooling for pooling in POOLINGS if pooling != "gap")
 MODELS = tuple(f"{pooling}-{backbone}" for backbone in BACKBONES for pooling in POOLINGS)
 
+ROCKETS = {
+    "minirocket": "MiniRocket",
+    "multirocket": "MultiRocket",
+    "hydra": "Hydra",
+    "multirocket-hydra": "MultiRocket-Hydra",
+}
+
 # The paper's name for a classifier: its column in the bake-off's files.
 STATE_OF_THE_ART = {
     "Hydra-MR": "MR-Hydra",
@@ -79,10 +86,10 @@ def model_title(model: str) -> str:
 
     Examples
     --------
-    >>> model_title("conjunctive-inceptiontime"), model_title("HC2")
-    ('Conjunctive InceptionTime', 'HC2')
+    >>> model_title("conjunctive-inceptiontime"), model_title("hydra"), model_title("HC2")
+    ('Conjunctive InceptionTime', 'Hydra', 'HC2')
     """
     pooling, _, backbone = model.partition("-")
     if pooling in POOLINGS and backbone in BACKBONES:
         return f"{POOLINGS[pooling]} {BACKBONES[backbone]}"
-    return model
+    return ROCKETS.get(model, model)

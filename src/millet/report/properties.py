@@ -15,6 +15,7 @@ from millet.datasets.locate import find_splits, search_folders
 from millet.errors import MilletError
 from millet.report.field import Field, gather_field
 from millet.report.figures import plot_bins, plot_deviations
+from millet.report.gains import plot_gains
 from millet.report.layout import Picture, Section, Table, shown
 from millet.report.names import MODELS, model_title
 from millet.report.paper import paper_table
@@ -41,7 +42,7 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
     rivals = [rival for rival in RIVALS if rival in field.classifiers]
     field = _narrowed(field, [BEST, *rivals])
     imbalance, missing = _imbalance(field, rivals, path)
-    tables, pictures = [imbalance] if imbalance else [], []
+    tables, pictures = ([imbalance[0]], [imbalance[1]]) if imbalance else ([], [])
     for title, attribute in (("length", "length"), ("number of training cases", "n_train")):
         binned = _bins(field, title, attribute)
         if binned is not None:
@@ -50,10 +51,10 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
     everyone = gather_field(run, published, MODELS, names, "accuracy")
     if len(everyone.datasets) > 1 and len(everyone.classifiers) > 2:
         tables.append(_steadiness(everyone))
-        titles = [model_title(name) for name in everyone.classifiers]
+        titles = [everyone.title(name) for name in everyone.classifiers]
         caption = f"Accuracy minus the median of all, {coverage(everyone.datasets)}; steadiest first."
         pictures.append(Picture("model_variance", caption, lambda: plot_deviations(everyone.values, titles)))
-    return Section("Dataset properties", tuple(tables), tuple(pictures), (*notes, *missing))
+    return Section("Dataset properties", tuple(tables), tuple(pictures), (*notes, *missing, *field.notes))
 
 
 def balance_of(name: str, path: str | os.PathLike[str] | None = None) -> float | None:
@@ -74,7 +75,7 @@ def _narrowed(field: Field, classifiers: Sequence[str]) -> Field:
 
 def _imbalance(
     field: Field, rivals: Sequence[str], path: str | os.PathLike[str] | None
-) -> tuple[Table | None, tuple[str, ...]]:
+) -> tuple[tuple[Table, Picture] | None, tuple[str, ...]]:
     balances = {name: balance_of(name, path) for name in field.datasets}
     unknown = [name for name, balance in balances.items() if balance is None]
     places = [
@@ -90,13 +91,25 @@ def _imbalance(
         duel = head_to_head(field.column(BEST)[places], field.column(rival)[places])
         count = paper.value("wins_where_imbalanced", rival, "count")
         score = f"{duel.wins} / {duel.draws} / {duel.losses}"
-        rows.append((model_title(rival), score, f"{duel.gains.sum():+.3f}", f"{count:.0f} wins of 13"))
+        rows.append((field.title(rival), score, f"{duel.gains.sum():+.3f}", f"{count:.0f} wins of 13"))
     listed = ", ".join(f"{field.datasets[place]} ({balances[field.datasets[place]]:.2f})" for place in places)
-    title = f"UCR: {model_title(BEST)} on imbalanced datasets, balanced accuracy"
+    title = f"UCR: {field.title(BEST)} on imbalanced datasets, balanced accuracy"
     header = ("against", "wins / draws / losses", "total gain", "paper")
     n_known = len(field.datasets) - len(unknown)
     covered = f"{coverage(field.datasets)}; {len(places)} of {n_known} have a balance below {BALANCE_THRESHOLD}"
-    return Table(title, "App. E.2", covered, header, tuple(rows), (f"Imbalanced: {listed}.",)), notes
+    table = Table(title, "App. E.2", covered, header, tuple(rows), (f"Imbalanced: {listed}.",))
+    return (table, _gains(field, rivals, places)), notes
+
+
+def _gains(field: Field, rivals: Sequence[str], places: Sequence[int]) -> Picture:
+    ours = field.column(BEST)[places]
+    theirs = {field.title(rival): field.column(rival)[places] for rival in rivals}
+    datasets = [field.datasets[place] for place in places]
+    caption = (
+        f"{field.title(BEST)} on the {len(places)} imbalanced of {coverage(field.datasets)}. Above: balanced "
+        "accuracy of both; below: the gain, with wins / draws / losses."
+    )
+    return Picture("imbalance", caption, lambda: plot_gains(ours, theirs, datasets, name=field.title(BEST)))
 
 
 def _bins(field: Field, title: str, attribute: str) -> tuple[Table, Picture] | None:
@@ -108,7 +121,7 @@ def _bins(field: Field, title: str, attribute: str) -> tuple[Table, Picture] | N
     ranges = [f"{low:.0f} to {high:.0f}" for low, high, _ in bins]
     ranks = [average_ranks(field.values[[known[member] for member in members]]) for *_, members in bins]
     by_name = {
-        model_title(name): [float(found[column]) for found in ranks] for column, name in enumerate(field.classifiers)
+        field.title(name): [float(found[column]) for found in ranks] for column, name in enumerate(field.classifiers)
     }
     rows = tuple((name, *(shown(rank) for rank in found)) for name, found in by_name.items())
     header = ("average rank", *(f"{text} ({len(b.members)})" for text, b in zip(ranges, bins, strict=True)))
@@ -122,7 +135,7 @@ def _steadiness(field: Field) -> Table:
     deviations = deviations_from_median(field.values)
     variances = deviations.var(axis=0)
     rows = tuple(
-        (model_title(field.classifiers[place]), f"{variances[place]:.5f}", shown(float(deviations[:, place].min())))
+        (field.title(field.classifiers[place]), f"{variances[place]:.5f}", shown(float(deviations[:, place].min())))
         for place in variances.argsort(kind="stable")
     )
     header = ("classifier", "variance of accuracy − median", "worst")

@@ -101,7 +101,7 @@ def _statistics(field: Field, metric: str) -> list[tuple[str, str, str]]:
 
 
 def _significance(field: Field) -> Table:
-    comparison = compare_classifiers(field.values, [model_title(name) for name in field.classifiers])
+    comparison = compare_classifiers(field.values, [field.title(name) for name in field.classifiers])
     friedman = comparison.friedman
     notes = [
         "Two-sided Wilcoxon signed-rank tests of all pairs, Holm-corrected, at 0.05."
@@ -125,10 +125,7 @@ def _significance(field: Field) -> Table:
 
 
 def _critical_difference(field: Field) -> Picture:
-    titles = [
-        f"{model_title(name)}{' (ours)' if is_ours else ''}"
-        for name, is_ours in zip(field.classifiers, field.ours, strict=True)
-    ]
+    titles = [field.title(name) for name in field.classifiers]
     return Picture(
         "critical_difference",
         f"Critical difference diagram, balanced accuracy, {coverage(field.datasets)}: average ranks; a bar joins "
@@ -145,16 +142,16 @@ def _duels(field: Field, rivals: Sequence[str]) -> Table:
         best, worst = (f"{field.datasets[place]} {duel.gains[place]:+.3f}" for place in (duel.best, duel.worst))
         count = paper.value("wins_or_draws", rival, "count")
         rows.append((
-            model_title(rival), f"{duel.wins} / {duel.draws} / {duel.losses}",
+            field.title(rival), f"{duel.wins} / {duel.draws} / {duel.losses}",
             f"{duel.wins + duel.draws} of {len(field.datasets)}", f"{count:.0f} of 85", best, worst,
         ))  # fmt: skip
     header = ("against", "wins / draws / losses", "wins or draws", "paper", "greatest gain", "greatest loss")
-    title = f"UCR: {model_title(BEST)} head to head, balanced accuracy"
-    return Table(title, "App. D.3", coverage(field.datasets), header, tuple(rows))
+    title = f"UCR: {field.title(BEST)} head to head, balanced accuracy"
+    return Table(title, "App. D.3", coverage(field.datasets), header, tuple(rows), field.notes)
 
 
 def _duel(field: Field, rival: str) -> Picture:
-    titles = (model_title(BEST), model_title(rival))
+    titles = (field.title(BEST), field.title(rival))
     return Picture(
         f"head_to_head_{rival}",
         f"{titles[0]} against {titles[1]}: balanced accuracy, {coverage(field.datasets)}.",

@@ -35,11 +35,11 @@ NORMAL_95 = 1.959963984540054
 
 
 def model_facts(classifier: Any) -> dict[str, object]:
-    """Return what a reader of the report may want to know about a fitted `MilletClassifier`.
+    """Return what a reader of the report may want to know about a fitted classifier.
 
     Parameters
     ----------
-    classifier : MilletClassifier
+    classifier : EvidenceClassifier
         Fitted or loaded.
 
     Returns
@@ -48,22 +48,11 @@ def model_facts(classifier: Any) -> dict[str, object]:
         Label to value, in the order to show them.
     """
     summary = classifier.training_summary_
-    epochs = summary["n_epochs"]
     return {
-        "Backbone": _named(classifier.backbone),
-        "Pooling": _named(classifier.pooling),
-        "Networks": len(classifier.networks_),
-        "Parameters of each": f"{sum(weight.numel() for weight in classifier.networks_[0].parameters()):,}",
+        **classifier.facts(),
         "Trained on": f"{summary['n_cases']:,} cases",
-        "Epochs": ", ".join(map(str, epochs)),
         "Training time": f"{summary['seconds']:,.0f} s",
     }
-
-
-def _named(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    return part.__name__ if isinstance(part, type) else type(part).__name__
 
 
 def describe_scores(metrics: Mapping[str, object]) -> list[dict[str, Any]]:

@@ -1,0 +1,146 @@
+"""Write ``docs/reproduction.md`` from the runs in ``results``: ``python docs/scripts/reproduction.py``.
+
+Per-dataset results of the paper's authors and of the bake-off are read where ``--published`` leads to them, and the
+balance of datasets where ``--path`` leads to these. Of a run on WebTraffic whose models are still there, the cases
+that are worth a picture are kept beside its rows, so that the page can be written again without the models.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from millet import MilletClassifier
+from millet.benchmark.cells import Cell, all_cells, outstanding
+from millet.benchmark.costs import PASSES_PER_EPOCH, Costs
+from millet.benchmark.experiment import Experiment, load_experiment
+from millet.benchmark.times import in_words
+from millet.datasets.catalogue import WEB_TRAFFIC, find
+from millet.datasets.web_traffic import load_web_traffic
+from millet.report import Published, Run, read_results, write_reproduction
+from millet.report.document import chosen_sections
+from millet.report.evidence import FOLDER, save_evidence
+from millet.report.false_negatives import MODEL
+from millet.report.layout import NONE, Table
+from millet.report.overview import ITEMS, PAPER_RECIPE
+from millet.report.rows import OWN
+
+ROOT = Path(__file__).parents[2]
+COSTS_NOTE = (
+    "Core hours as `millet benchmark --plan` estimates them, at the speed that each backbone had on the largest "
+    "dataset of the runs above; a machine that was busy makes them too many. Trainings count as done where they "
+    "follow the paper's recipe."
+)
+UNMEASURED = "not measured"
+UNMEASURED_NOTE = (
+    "Where a backbone has not been run yet, `millet benchmark <experiment> --tier paper --plan` tries it for a "
+    "second, and tells the hours."
+)
+
+
+def main() -> None:
+    """Read every run, keep evidence, write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="Folder with run folders.")
+    parser.add_argument("--published", type=Path, help="Folder with per-dataset results: authors/ and bakeoff/.")
+    parser.add_argument("--path", type=Path, help="Folder with datasets.")
+    parser.add_argument(
+        "--experiments", type=Path, default=ROOT / "experiments", help="Folder with experiment files."
+    )
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "reproduction.md", help="What to write.")
+    given = parser.parse_args()
+    runs = read_results(given.results)
+    for run in runs:
+        keep_evidence(run)
+    page = write_reproduction(
+        runs,
+        Published(given.published),
+        given.page,
+        pictures=given.page.parent / "images" / given.page.stem,
+        costs=cost_table(runs, given.experiments),
+        path=given.path,
+    )
+    print(f"Wrote {page}.")
+
+
+def keep_evidence(run: Run) -> None:
+    """Explain WebTraffic by the model whose errors are looked into, unless that was done or it is not there."""
+    models = run.folder / "models" / WEB_TRAFFIC.name / MODEL
+    if "false_negatives" not in chosen_sections(run)[0] or (run.folder / FOLDER).exists() or not models.is_dir():
+        return
+    members = [MilletClassifier.load(folder) for folder in sorted(models.iterdir())]
+    classifier = members[0].set_params(n_estimators=len(members))
+    classifier.networks_ = [member.networks_[0] for member in members]
+    _, test = load_web_traffic()
+    save_evidence(run.folder, classifier.explain(test.X), test)
+
+
+def cost_table(runs: Iterable[Run], experiments: Path) -> Table:
+    """Return what of the paper's grids is not done yet, and what it costs."""
+    rows, n_all, n_all_done = [], 0, 0
+    rates = measured_rates(runs)
+    for name in dict.fromkeys(item.experiment for item in ITEMS.values() if item.experiment):
+        experiment = load_experiment(experiments / f"{name}.toml", "paper")
+        related = [run for run in runs if _sections(name) & set(chosen_sections(run)[0])]
+        cells = all_cells(experiment)
+        left = outstanding(cells, _present(related, experiment.repeats))
+        n_trainings, n_left = (sum(not cell.is_ensemble for cell in some) for some in (cells, left))
+        hours, longest = _hours(experiment, left, rates)
+        rows.append((f"`experiments/{name}.toml`", str(n_trainings), str(n_trainings - n_left), hours, longest))
+        n_all, n_all_done = n_all + n_trainings, n_all_done + n_trainings - n_left
+    header = ("experiment, tier paper", "trainings", "done", "core hours left", "longest cell")
+    covered = f"{n_all_done} of {n_all} trainings done"
+    notes = (COSTS_NOTE, UNMEASURED_NOTE) if any(UNMEASURED in row for row in rows) else (COSTS_NOTE,)
+    return Table("What is left to run", "", covered, header, tuple(rows), notes)
+
+
+def measured_rates(runs: Iterable[Run]) -> dict[str, float]:
+    """Return the seconds that a timepoint of a case took to pass each backbone once, from times of training.
+
+    Of the largest dataset that a backbone was trained on: small batches of short series waste most of the time.
+    """
+    seconds: defaultdict[tuple[str, int], float] = defaultdict(float)
+    passes: defaultdict[tuple[str, int], float] = defaultdict(float)
+    for row in (row for run in runs for row in run.done):
+        entry = WEB_TRAFFIC if row.dataset == WEB_TRAFFIC.name else find(row.dataset)
+        spent, n_epochs = row.number("train_seconds"), row.number("n_epochs_run")
+        if row.ensemble or row.method != OWN or entry is None or entry.length is None or not spent or not n_epochs:
+            continue
+        key = str(row.content.get("backbone")), entry.n_train * entry.length
+        seconds[key] += spent * row.content.get("machine", {}).get("n_threads", 1)
+        passes[key] += n_epochs * entry.n_train * entry.length * PASSES_PER_EPOCH
+    # In ascending order of size, so that the largest stays.
+    return {key[0]: seconds[key] / passes[key] for key in sorted(seconds)}
+
+
+def _sections(experiment: str) -> set[str]:
+    return {name for name, item in ITEMS.items() if item.experiment == experiment}
+
+
+def _present(runs: Iterable[Run], n_repeats: int) -> set[tuple[str, str, int, str]]:
+    """Return the keys of rows that the paper's protocol would give again."""
+    return {
+        (row.dataset, row.model, row.repeat, row.method)
+        for run in runs
+        for row in run.done
+        if row.content.get("recipe") == PAPER_RECIPE
+        and (not row.ensemble or run.experiment.get("repeats") == n_repeats)
+    }
+
+
+def _hours(experiment: Experiment, left: list[Cell], rates: Mapping[str, float]) -> tuple[str, str]:
+    if not left:
+        return "0", NONE
+    if not {cell.model.backbone for cell in left} <= set(rates):
+        return UNMEASURED, NONE
+    costs = Costs(experiment, None)
+    costs.rates.update(rates)
+    seconds = [costs.seconds(cell) for cell in left]
+    hours = sum(seconds) / 3600
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.1f}", in_words(max(seconds))
+
+
+if __name__ == "__main__":
+    main()

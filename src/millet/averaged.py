@@ -1,0 +1,276 @@
+"""`AveragedClassifier`: several classifiers that speak with one voice, the mean of their logits.
+
+In:  classifiers of any kind here, to be fitted or fitted already.
+Out: predictions, and `Explanation`: means of logits are means of contributions, so the evidence still adds up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from millet.checks import number
+from millet.contract import EvidenceClassifier, data_summary
+from millet.description import describe_input, restore_input, restoring
+from millet.errors import ParameterError, StorageError
+from millet.explanation import Explanation
+from millet.loading import restore_any
+
+KIND = "AveragedClassifier"
+AVERAGED = ("scores", "contributions", "bias", "channel_contributions")
+
+
+@final
+class AveragedClassifier(EvidenceClassifier):
+    """Average the logits of several classifiers, and so their evidence.
+
+    Logits must be of one scale for a mean to be fair: those of networks are logarithms of probabilities, and so are
+    those of `RocketMilletClassifier` with ``head="multinomial"``. The decision values of ``head="ridge"`` are far
+    smaller, and would hardly be heard beside a network.
+
+    Parameters
+    ----------
+    classifiers : sequence of classifiers
+        `MilletClassifier`, `RocketMilletClassifier`, or averages of these; copies are fitted. To average classifiers
+        that are fitted already, use `AveragedClassifier.of_fitted`.
+    weights : sequence of float, optional
+        How much each one counts, in any unit; by default they count alike.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    classifiers_ : list of classifiers
+        The fitted ones.
+    n_channels_in_, n_timepoints_in_, n_features_in_
+        See `MilletClassifier`.
+    training_summary_ : dict
+        Cases, lengths, seconds, and a fingerprint of the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from millet import AveragedClassifier, MilletClassifier, RocketMilletClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20, 1, 30)); X[10:, 0, 12:18] += 4
+    >>> y = np.repeat(["flat", "bump"], 10)
+    >>> network = MilletClassifier("lite", n_epochs=5, random_state=0)
+    >>> both = AveragedClassifier([network, RocketMilletClassifier(random_state=0)]).fit(X, y)
+    >>> explanation = both.explain(X)
+    >>> bool(explanation.completeness_error().max() < 1e-5)
+    True
+    """
+
+    classifiers_: list[EvidenceClassifier]
+
+    def __init__(self, classifiers: Sequence[EvidenceClassifier], *, weights: Sequence[float] | None = None) -> None:
+        self.classifiers = classifiers
+        self.weights = weights
+
+    @classmethod
+    def of_fitted(
+        cls, classifiers: Sequence[EvidenceClassifier], *, weights: Sequence[float] | None = None
+    ) -> AveragedClassifier:
+        """Return the average of classifiers that are fitted already, on series alike and the same classes.
+
+        Parameters
+        ----------
+        classifiers : sequence of classifiers
+            Used as they are, not copied.
+        weights : sequence of float, optional
+            How much each one counts.
+
+        Raises
+        ------
+        ParameterError
+            If there is none, or their classes or channels differ.
+        """
+        average = cls(list(classifiers), weights=weights)
+        average._check_parameters()
+        first = average.classifiers[0]
+        for classifier in average.classifiers:
+            check_is_fitted(classifier)
+            if not np.array_equal(classifier.classes_, first.classes_):
+                raise ParameterError(
+                    "Only classifiers of the same classes can be averaged; got "
+                    f"{first.classes_.tolist()} and {classifier.classes_.tolist()}."
+                )
+            if classifier.n_channels_in_ != first.n_channels_in_:
+                raise ParameterError(
+                    "Only classifiers of the same number of channels can be averaged; got "
+                    f"{first.n_channels_in_} and {classifier.n_channels_in_}."
+                )
+        for name in ("classes_", "n_channels_in_", "n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(average, name, getattr(first, name))
+        summaries = [classifier.training_summary_ for classifier in average.classifiers]
+        average.n_timepoints_in_ = max(classifier.n_timepoints_in_ for classifier in average.classifiers)
+        average.training_summary_ = {
+            **{name: summaries[0][name] for name in ("n_cases", "shortest", "longest", "fingerprint")},
+            "seconds": round(sum(summary["seconds"] for summary in summaries), 3),
+        }
+        average.classifiers_ = list(classifiers)
+        return average
+
+    def fit(self, X: Any, y: ArrayLike) -> AveragedClassifier:
+        """Fit a copy of every classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_cases, n_timepoints) or (n_cases, n_channels, n_timepoints), or list
+            Series of equal or unequal length; NaN stands for missing values.
+        y : array-like of shape (n_cases,)
+            Labels of any type.
+
+        Returns
+        -------
+        AveragedClassifier
+            The fitted classifier itself.
+        """
+        started = time.monotonic()
+        self._check_parameters()
+        bags, classes, codes = self._training_cases(X, y, normalise=True)
+        fitted = [clone(classifier).fit(X, y) for classifier in self.classifiers]
+        self._remember_input(X, bags, classes)
+        self.classifiers_ = fitted
+        self.training_summary_ = {**data_summary(bags, codes), "seconds": round(time.monotonic() - started, 3)}
+        return self
+
+    def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the mean of the logits, in the order of `classes_`: (n_cases, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        removed : array-like of bool, shape (n_cases, n_timepoints), optional
+            True where a timepoint is to be deleted, as each classifier does it.
+        """
+        self._checked_cases(X, normalise=True)
+        return self._mean([classifier.logits(X, removed=removed) for classifier in self.classifiers_])
+
+    def explain(self, X: Any, *, members: bool = False, channels: bool = False) -> Explanation:
+        """Return predictions and the mean of the evidence for them.
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        members : bool, default=False
+            Keep what each classifier said, too, which gives the spread between them.
+        channels : bool, default=False
+            Split the evidence among the channels, too, where every classifier can.
+
+        Returns
+        -------
+        Explanation
+            With contributions where every classifier has them.
+        """
+        self._checked_cases(X, normalise=True)
+        if channels and not self.splits_channels:
+            raise ParameterError("channels=True needs classifiers that all can tell channels apart; networks can't.")
+        asked: dict[str, Any] = {"channels": True} if channels else {}
+        parts = [classifier.explain(X, **asked) for classifier in self.classifiers_]
+        means: dict[str, Any] = {
+            name: self._mean([getattr(part, name) for part in parts]) for name in _averaged_by_all(parts)
+        }
+        return Explanation(
+            series=parts[0].series,
+            lengths=parts[0].lengths,
+            classes=self.classes_,
+            logits=self._mean([part.logits for part in parts]),
+            method=" + ".join(part.method for part in parts),
+            members=tuple(parts) if members else (),
+            **means,
+        )
+
+    @property
+    def splits_channels(self) -> bool:
+        """Whether every classifier can split its evidence among the channels."""
+        return all(classifier.splits_channels for classifier in self.classifiers)
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were fitted, in all classifiers."""
+        return sum(classifier.n_parameters_ for classifier in self.classifiers_)
+
+    @property
+    def n_members_(self) -> int:
+        """How many classifiers are averaged."""
+        return len(self.classifiers_)
+
+    def facts(self) -> dict[str, object]:
+        """Return what a reader of a report may want to know of the model: label to value, in order."""
+        return {
+            f"{label} ({position})": value
+            for position, classifier in enumerate(self.classifiers_, start=1)
+            for label, value in classifier.facts().items()
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything about the fitted classifiers but their weights, as JSON can hold it."""
+        return {
+            **describe_input(KIND, self),
+            "weights": None if self.weights is None else [float(weight) for weight in self.weights],
+            "classifiers": [
+                {**classifier.describe(), "n_files": len(classifier.encode())} for classifier in self.classifiers_
+            ],
+        }
+
+    def encode(self) -> list[bytes]:
+        """Return the weights of all classifiers, one after the other, in the format of safetensors."""
+        return [content for classifier in self.classifiers_ for content in classifier.encode()]
+
+    @classmethod
+    def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> AveragedClassifier:
+        """Return the classifier that a description and weights, read from a folder, stand for."""
+        with restoring(KIND, description, folder):
+            counts = [int(part["n_files"]) for part in description["classifiers"]]
+            if sum(counts) != len(weights):
+                raise StorageError(f"{folder} is damaged: it has {len(weights)} members, not {sum(counts)}.")
+            ends = np.cumsum(counts).tolist()
+            fitted = [
+                restore_any(part, weights[end - count : end], folder)
+                for part, count, end in zip(description["classifiers"], counts, ends, strict=True)
+            ]
+            average = cls.of_fitted(fitted, weights=description["weights"])
+            restore_input(average, description)
+        return average
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = any(
+            classifier.__sklearn_tags__().classifier_tags.poor_score for classifier in self.classifiers
+        )
+        return tags
+
+    def _mean(self, arrays: list[NDArray[Any]]) -> NDArray[np.float64]:
+        return np.asarray(np.average(arrays, axis=0, weights=self.weights), dtype=np.float64)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.classifiers, Sequence) or not self.classifiers:
+            raise ParameterError(f"classifiers must be a list of at least one classifier; got {self.classifiers!r}.")
+        for classifier in self.classifiers:
+            if not isinstance(classifier, EvidenceClassifier):
+                raise ParameterError(
+                    f"classifiers must be MilletClassifier, RocketMilletClassifier or averages of these, whose "
+                    f"evidence adds up; got {type(classifier).__name__}."
+                )
+        if self.weights is None:
+            return
+        checked = [number("weights", weight, at_least=0) for weight in self.weights]
+        if len(checked) != len(self.classifiers) or sum(checked) == 0:
+            raise ParameterError(
+                f"weights must be {len(self.classifiers)} numbers, one a classifier and not all 0; got {checked}."
+            )
+
+
+def _averaged_by_all(parts: list[Explanation]) -> list[str]:
+    """Return the names of the arrays that every explanation has."""
+    return [name for name in AVERAGED if all(getattr(part, name) is not None for part in parts)]

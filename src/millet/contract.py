@@ -1,0 +1,225 @@
+"""The contract: what every classifier here does alike, whatever computes its logits.
+
+In:  series of any container (`millet.bags` judges them), labels, and the logits of a subclass.
+Out: `EvidenceClassifier`, the base of `millet.classifier`, `millet.rocket_classifier` and `millet.averaged`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from millet.bags import Bags, as_bags, encode_labels
+from millet.errors import ParameterError, SeriesError
+from millet.explanation import Explanation
+from millet.storage import load_model, save_model
+
+Labels = NDArray[Any]
+
+
+class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A scikit-learn classifier of time series whose logits come with evidence for every timepoint.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_channels_in_ : int
+    n_timepoints_in_ : int
+        The length of the longest training series; series of any length can be classified.
+    n_features_in_ : int
+        Columns of X, only where it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
+        contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
+        series of other lengths.
+    training_summary_ : dict
+        Cases, lengths, seconds, and a fingerprint of the training data.
+    """
+
+    classes_: Labels
+    n_channels_in_: int
+    n_timepoints_in_: int
+    n_features_in_: int
+    training_summary_: dict[str, Any]
+
+    @property
+    def splits_channels(self) -> bool:
+        """Whether `explain` takes ``channels=True``, to split the evidence among the channels."""
+        return False
+
+    @abstractmethod
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from labelled series."""
+
+    @abstractmethod
+    def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return what is said before the softmax, in the order of `classes_`: (n_cases, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        removed : array-like of bool, shape (n_cases, n_timepoints), optional
+            True where a timepoint is to be deleted, after the normalisation: the series gets shorter. At least one
+            timepoint of each case must stay.
+        """
+
+    @abstractmethod
+    def explain(self, X: Any) -> Explanation:
+        """Return predictions and the evidence for them."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, object]:
+        """Return what a reader of a report may want to know of the model: label to value, in order."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return everything about the fitted classifier but its weights, as JSON can hold it."""
+
+    @abstractmethod
+    def encode(self) -> list[bytes]:
+        """Return the weights, in the format of safetensors: one content a member."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> Self:
+        """Return the classifier that a description and weights, read from a folder, stand for."""
+
+    @property
+    @abstractmethod
+    def n_parameters_(self) -> int:
+        """How many numbers were fitted."""
+
+    @property
+    def n_members_(self) -> int:
+        """How many models speak with one voice; `explain(X, members=True)` shows each where there are several."""
+        return 1
+
+    def predict(self, X: Any) -> Labels:
+        """Return the most probable class of every case: (n_cases,)."""
+        winners = self.logits(X).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of every class, in the order of `classes_`: (n_cases, n_classes)."""
+        logits = self.logits(X)
+        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the fitted classifier to a folder of JSON and safetensors, whole or not at all.
+
+        Training series are not stored, only a fingerprint of them.
+        """
+        check_is_fitted(self)
+        save_model(folder, self.describe(), self.encode())
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Read a saved classifier; nothing in the folder is executed.
+
+        Raises
+        ------
+        StorageError
+            If the folder is damaged, incomplete, foreign, or of a newer version; it says which.
+        """
+        description, weights = load_model(folder)
+        return cls.restore(description, weights, folder)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _training_cases(self, X: Any, y: ArrayLike, *, normalise: bool) -> tuple[Bags, Labels, NDArray[np.int64]]:
+        """Return the cases, the classes and every case's code, or refuse what can't be learnt from."""
+        bags = as_bags(X, normalise=normalise)
+        if bags.n_timepoints < 2:
+            raise SeriesError("Every series has a single timepoint (n_features = 1); a time series needs at least 2.")
+        classes, codes = encode_labels(y, len(bags))
+        return bags, classes, codes
+
+    def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
+        """Set what later input is compared with."""
+        _check_feature_names(self, X, reset=True)
+        self.classes_ = classes
+        self.n_channels_in_ = bags.n_channels
+        self.n_timepoints_in_ = bags.n_timepoints
+        self.__dict__.pop("n_features_in_", None)
+        n_columns = _n_columns(X)
+        if n_columns is not None:
+            self.n_features_in_ = n_columns
+
+    def _checked_cases(self, X: Any, *, normalise: bool) -> Bags:
+        """Return cases like those in training, or say what is different."""
+        check_is_fitted(self)
+        _check_feature_names(self, X, reset=False)
+        expected, n_columns = getattr(self, "n_features_in_", None), _n_columns(X)
+        if None not in (expected, n_columns) and n_columns != expected:
+            raise SeriesError(
+                f"X has {n_columns} features, but {type(self).__name__} is expecting {expected} features as input. "
+                "To classify series of another length, pass X[:, None, :] or a list of series."
+            )
+        bags = as_bags(X, normalise=normalise)
+        if bags.n_channels != self.n_channels_in_:
+            raise SeriesError(
+                f"X has {bags.n_channels} channels, but {type(self).__name__} was fitted on series with "
+                f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
+            )
+        return bags
+
+
+def check_removed(removed: ArrayLike, bags: Bags) -> NDArray[np.bool_]:
+    """Return (n_cases, n_timepoints) bool that is False beyond the end of each case.
+
+    Examples
+    --------
+    >>> check_removed([[True, False, True]], as_bags([[1.0, 2.0, 5.0]]))
+    array([[ True, False,  True]])
+    """
+    array = np.asarray(removed)
+    wanted = (len(bags), bags.n_timepoints)
+    if array.dtype != bool or array.ndim != 2 or len(array) != wanted[0] or array.shape[1] < wanted[1]:
+        raise ParameterError(
+            f"removed must be bool of shape (n_cases, n_timepoints) = {wanted}; got {array.dtype} of shape "
+            f"{array.shape}."
+        )
+    inside = np.arange(wanted[1]) < bags.lengths[:, None]
+    gone: NDArray[np.bool_] = array[:, : wanted[1]] & inside
+    emptied = gone.sum(axis=1) == bags.lengths
+    if emptied.any():
+        raise ParameterError(
+            f"removed leaves nothing of case {int(emptied.argmax())}; at least one timepoint must stay."
+        )
+    return gone
+
+
+def data_summary(bags: Bags, codes: NDArray[np.int64]) -> dict[str, Any]:
+    """Return what a training summary says of the data: cases, lengths, and a fingerprint of values and labels.
+
+    Examples
+    --------
+    >>> data_summary(as_bags([[1.0, 2.0], [3.0, 5.0]]), np.array([0, 1]))["n_cases"]
+    2
+    """
+    return {
+        "n_cases": len(bags),
+        "shortest": int(bags.lengths.min()),
+        "longest": bags.n_timepoints,
+        "fingerprint": hashlib.sha256(bags.fingerprint().encode() + codes.tobytes()).hexdigest(),
+    }
+
+
+def _n_columns(X: Any) -> int | None:
+    """Return the columns of a table: a 2-D array, a data frame, or its rows as lists of numbers."""
+    if isinstance(X, list) and X and all(isinstance(row, list) and len(row) == len(X[0]) for row in X):
+        return len(X[0]) if np.isscalar(X[0][0]) else None
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None

@@ -1,0 +1,79 @@
+"""Descriptions: what all fitted classifiers have in common, as JSON can hold it, and back.
+
+Between `millet.contract`, which knows the attributes, and `millet.storage`, which knows files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from millet.contract import EvidenceClassifier
+from millet.errors import MilletError, StorageError
+from millet.explanation.document import decode_labels, encode_labels
+
+
+def describe_input(kind: str, classifier: EvidenceClassifier) -> dict[str, Any]:
+    """Return kind, classes, the shape of the training series, and how the training went."""
+    return {
+        "kind": kind,
+        "classes": encode_labels(classifier.classes_),
+        "n_channels": classifier.n_channels_in_,
+        "n_timepoints": classifier.n_timepoints_in_,
+        "n_features": getattr(classifier, "n_features_in_", None),
+        "feature_names": [str(name) for name in getattr(classifier, "feature_names_in_", [])],
+        "training": classifier.training_summary_,
+    }
+
+
+def restore_input(classifier: EvidenceClassifier, description: Mapping[str, Any]) -> None:
+    """Set the attributes that `describe_input` described."""
+    classifier.classes_ = decode_labels(description["classes"])
+    classifier.n_channels_in_ = int(description["n_channels"])
+    classifier.n_timepoints_in_ = int(description["n_timepoints"])
+    if description["n_features"] is not None:
+        classifier.n_features_in_ = int(description["n_features"])
+    if description["feature_names"]:
+        classifier.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+    classifier.training_summary_ = dict(description["training"])
+
+
+def describe_preprocessing(normalise: bool) -> dict[str, Any]:
+    """Return what is done to values before anything looks at them.
+
+    Examples
+    --------
+    >>> describe_preprocessing(True)
+    {'z_normalise': True, 'missing_values': 'linear interpolation'}
+    """
+    return {"z_normalise": bool(normalise), "missing_values": "linear interpolation"}
+
+
+def plain_parameter(value: Any) -> Any:
+    """Return a parameter as JSON can hold it; a generator of random numbers is not part of a model.
+
+    Examples
+    --------
+    >>> plain_parameter(np.int64(3)), plain_parameter(np.random.RandomState(0))
+    (3, None)
+    """
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@contextmanager
+def restoring(kind: str, description: Mapping[str, Any], folder: object) -> Iterator[None]:
+    """Refuse the description of another kind; turn whatever fails inside into a StorageError that says what."""
+    found = description.get("kind")
+    if found != kind:
+        raise StorageError(f"{folder} holds a {found!r}, not a {kind}. millet.load_classifier reads every kind.")
+    try:
+        yield
+    except StorageError:
+        raise
+    except (MilletError, KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+        raise StorageError(f"{folder} does not describe a {kind} that this version can build: {error}") from None

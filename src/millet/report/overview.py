@@ -1,0 +1,127 @@
+"""Overview: the items of the paper, and how much of each the runs of a results folder cover.
+
+In:  sections that were made of runs.
+Out: one table, at the head of the page that `millet.report.reproduction` writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millet.report.layout import NONE, Section, Table
+from millet.report.names import MODELS
+from millet.report.rows import OWN, Run
+
+PAPER_RECIPE, PAPER_REPEATS = "paper", 5
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something of the paper that can be reproduced.
+
+    Attributes
+    ----------
+    title : str
+        What it is.
+    source : str
+        Where the paper has it.
+    experiment : str
+        The experiment file that gives all of it; empty where it follows without any run.
+    """
+
+    title: str
+    source: str
+    experiment: str
+
+
+# By section, in the order of the page.
+ITEMS = {
+    "webtraffic": Item("WebTraffic: prediction, AOPCR and NDCG@n", "Tab. 1, App. D.2", "webtraffic"),
+    "false_negatives": Item("Cases and their evidence, peaks that are missed", "Fig. 3, App. E.1", "false_negatives"),
+    "ucr": Item("UCR: prediction and AOPCR of all models", "App. D.3", "ucr"),
+    "ranking": Item("Ranks and wins, critical difference, duels, Pareto front", "Tab. 2, Fig. 5 and 6", "ucr"),
+    "properties": Item("Imbalance, length, training size, model variance", "App. E.2, E.3", "ucr"),
+    "ablation": Item("Ablation", "App. E.5", "ablation"),
+    "parameters": Item("Parameters", "App. E.4", "runtime"),
+    "run_time": Item("Run time, cost of SHAP", "App. E.4", "runtime"),
+    "complexity": Item("Multiplications", "App. E.4", ""),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """One section of one run; no run where none is needed."""
+
+    name: str
+    section: Section
+    run: Run | None
+
+    @property
+    def prefix(self) -> str:
+        """What the files of its pictures begin with."""
+        return "" if self.run is None else f"{self.run.folder.name}-"
+
+    @property
+    def coverage(self) -> str:
+        """How much of the paper's grid its first table covers."""
+        return self.section.tables[0].coverage if self.section.tables else "nothing yet"
+
+
+def overview(parts: Sequence[Part]) -> Table:
+    """Return one line for each item and run: where it is, how much of it, and whether it is the paper's."""
+    rows = []
+    for name, item in ITEMS.items():
+        found = [part for part in parts if part.name == name]
+        for part in found:
+            title = f"[{item.title}](#{_anchor(part.section.title)})"
+            run, recipe = (NONE, NONE) if part.run is None else (f"`{part.run.folder.name}`", _recipe(part.run))
+            rows.append((title, item.source, run, recipe, part.coverage, _state(part)))
+        if not found:
+            rows.append(
+                (item.title, item.source, NONE, NONE, "nothing", f"not run: `experiments/{item.experiment}.toml`")
+            )
+    n_begun = len({part.name for part in parts})
+    header = ("item", "in the paper", "run", "recipe", "covers", "state")
+    return Table("At a glance", "", f"{n_begun} of {len(ITEMS)} items begun", header, tuple(rows))
+
+
+def _recipe(run: Run) -> str:
+    return str(run.experiment.get("recipe") or NONE)
+
+
+def _state(part: Part) -> str:
+    """Say whether a part is the paper's: all of its grid, its recipe, and as many repeats."""
+    if part.run is None:
+        return "whole"
+    done = re.match(r"(\d+) of (\d+)", part.coverage)
+    reasons = [] if done and done[1] == done[2] else ["part of the grid"]
+    reasons += ["generated data"] if _is_generated(part.run) else []
+    reasons += _unfinished(part.run)
+    n_models = sum(model in MODELS for model in part.run.models)
+    if ITEMS[part.name].experiment == "ucr" and n_models < len(MODELS):
+        reasons.append(f"{n_models} of {len(MODELS)} models")
+    if part.name == "parameters":  # training does not change how many there are
+        return "whole" if not reasons else f"partial: {', '.join(reasons)}"
+    reasons += [] if _recipe(part.run) == PAPER_RECIPE else ["another recipe"]
+    n_repeats = part.run.experiment.get("repeats")
+    reasons += [] if n_repeats == PAPER_REPEATS else [f"{n_repeats} instead of {PAPER_REPEATS} repeats"]
+    return "whole" if not reasons else f"partial: {', '.join(reasons)}"
+
+
+def _unfinished(run: Run) -> list[str]:
+    """Say so where a run has not trained all that it planned."""
+    n_repeats = run.experiment.get("repeats")
+    planned = len(run.planned("datasets")) * len(run.planned("models")) * (n_repeats or 0)
+    n_done = sum(not row.ensemble and row.method == OWN for row in run.done)
+    return [f"{n_done} of {planned} planned trainings"] if n_done < planned else []
+
+
+def _is_generated(run: Run) -> bool:
+    listed = run.experiment.get("datasets")
+    return isinstance(listed, list) and any(isinstance(item, dict) and item.get("generator") for item in listed)
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")

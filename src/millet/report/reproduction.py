@@ -1,0 +1,192 @@
+"""Reproduction: all runs of a results folder as one page, with what of the paper is there, partly there or missing.
+
+In:  run folders, which `millet.benchmark` wrote; published results; what the rest costs, from whoever can tell.
+Out: a Markdown page and its pictures; the same rows give the same page.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from millet.atomic import atomic_path
+from millet.report.document import (
+    build_section,
+    chosen_sections,
+    failures_table,
+    missing_notes,
+    run_facts,
+    save_pictures,
+)
+from millet.report.findings import findings_section
+from millet.report.layout import Table
+from millet.report.overview import ITEMS, Part, overview
+from millet.report.published import Published
+from millet.report.rows import OWN, Run, read_run
+
+TITLE = "Reproduction of the paper"
+DPI = 100
+# Longer tables are folded away.
+OPEN_ROWS = 24
+
+
+def read_results(folder: str | os.PathLike[str]) -> tuple[Run, ...]:
+    """Read all runs below a folder, in the order of their names.
+
+    Parameters
+    ----------
+    folder : path-like
+        With one run folder beside the other; what is no run folder, or has no rows yet, is left alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "toy").mkdir()
+    >>> _ = (folder / "toy" / "run.json").write_text('{"name": "toy"}')
+    >>> _ = (folder / "toy" / "rows.jsonl").write_text("")
+    >>> [run.name for run in read_results(folder)]
+    ['toy']
+    """
+    folders = sorted(path.parent for path in Path(folder).glob("*/run.json"))
+    return tuple(read_run(path) for path in folders if (path / "rows.jsonl").is_file())
+
+
+def write_reproduction(
+    runs: Sequence[Run],
+    published: Published,
+    page: str | os.PathLike[str],
+    *,
+    pictures: str | os.PathLike[str],
+    costs: Table | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Path:
+    r"""Write the page on what of the paper was reproduced, and its pictures.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        From `read_results`.
+    published : Published
+        Per-dataset results of others.
+    page : path-like
+        The Markdown file.
+    pictures : path-like
+        A folder of the page's own, below the page's; PNG files in it that the page does not show are removed.
+    costs : Table, optional
+        What the rest of the paper's grids costs.
+    path : path-like, optional
+        Folder with datasets, from which comes the balance of their classes.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> page = write_reproduction([], Published(None), folder / "page.md", pictures=folder / "pictures")
+    >>> page.read_text().split("\n")[0]
+    '# Reproduction of the paper'
+    """
+    target, shown = Path(page), Path(pictures)
+    parts = _parts(runs, published, path)
+    findings = Part("findings", findings_section(published), None)
+    written = {file for part in parts for file in save_pictures(part.section, shown, part.prefix, DPI)}
+    for stale in set(shown.glob("*.png")) - written:
+        stale.unlink()
+    relative = Path(os.path.relpath(shown, target.parent)).as_posix()
+    blocks = [f"# {TITLE}", *_introduction(runs, published), overview(parts).to_markdown(level=2)]
+    blocks += [] if costs is None else [costs.to_markdown(level=2)]
+    blocks += _bodies(parts, relative) + _body(findings, relative, with_run=False)
+    with atomic_path(target) as temporary:
+        temporary.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+    return target
+
+
+def _parts(runs: Sequence[Run], published: Published, path: str | os.PathLike[str] | None) -> list[Part]:
+    parts = []
+    nothing = Run(Path(), {}, ())
+    for name, item in ITEMS.items():
+        if not item.experiment:
+            parts.append(Part(name, build_section(name, nothing, published), None))
+            continue
+        for run in runs:
+            if run.done and name in chosen_sections(run)[0]:
+                parts.append(Part(name, build_section(name, run, published, path), run))
+    return parts
+
+
+def _introduction(runs: Sequence[Run], published: Published) -> list[str]:
+    reading = (
+        "Every table names how much of the paper's grid it covers. *Ours* is the ensemble where there is one; "
+        "*inside spread* says whether the mean of our single models lies between the least and the greatest of the "
+        "authors' five runs, or within two standard deviations of their mean. No figure here is typed: the page "
+        "follows from the rows of the runs, the figures of the paper's tables (`results/published`) and per-dataset "
+        "results that its authors and others have published; `docs/scripts/reproduction.py` writes it."
+    )
+    lines = [f"- `{run.folder.name}`: {run_facts(run)} {_spent(run)}" for run in runs]
+    failures = [_folded(table) for run in runs if (table := failures_table(run)) is not None]
+    listed = "Runs:\n\n" + "\n".join(lines) if lines else "There are no runs yet."
+    return [reading, listed, *missing_notes(published), *failures]
+
+
+def _spent(run: Run) -> str:
+    """Return what a run cost, and on what."""
+    kinds = ("train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds")
+    core_seconds = 0.0
+    for row in run.done:
+        machine = row.content.get("machine")
+        n_threads = machine.get("n_threads", 1) if isinstance(machine, dict) else 1
+        # An ensemble and a second method repeat the training time of the model.
+        counted = kinds[1:] if row.ensemble or row.method != OWN else kinds
+        core_seconds += n_threads * sum(row.number(kind) or 0.0 for kind in counted)
+    machines = {_machine(row.content.get("machine")) for row in run.done}
+    versions = {_version(row.content.get("versions")) for row in run.done}
+    facts = [*sorted(machines - {""}), *sorted(versions - {""})]
+    return f"{core_seconds / 3600:.2f} core hours" + (f" on {'; '.join(facts)}." if facts else ".")
+
+
+def _machine(machine: object) -> str:
+    if not isinstance(machine, dict):
+        return ""
+    processor = machine.get("gpu") or machine.get("processor") or machine.get("system")
+    n_threads = machine.get("n_threads")
+    return f"{processor}, {n_threads} thread{'s' if n_threads != 1 else ''}" if processor else ""
+
+
+def _version(versions: object) -> str:
+    if not isinstance(versions, dict) or not versions.get("millet"):
+        return ""
+    return f"version {versions['millet']} with torch {versions.get('torch')}"
+
+
+def _bodies(parts: Sequence[Part], pictures: str) -> list[str]:
+    blocks: list[str] = []
+    for before, part in zip([None, *parts[:-1]], parts, strict=True):
+        is_first = before is None or before.name != part.name
+        blocks += _body(part, pictures, with_run=part.run is not None, with_title=is_first)
+    return blocks
+
+
+def _body(part: Part, pictures: str, *, with_run: bool, with_title: bool = True) -> list[str]:
+    blocks = [f"## {part.section.title}"] if with_title else []
+    if with_run and part.run is not None:
+        blocks.append(f"**Run `{part.run.folder.name}`**: {run_facts(part.run)}")
+    blocks += [*part.section.notes, *(_folded(table) for table in part.section.tables)]
+    for picture in part.section.pictures:
+        file = f"{pictures}/{part.prefix}{picture.name}.png"
+        blocks.append(f"![{picture.caption}]({file})\n\n{picture.caption}")
+    return blocks
+
+
+def _folded(table: Table) -> str:
+    """Return a table as Markdown; a long one behind its heading."""
+    text = table.to_markdown()
+    if len(table.rows) <= OPEN_ROWS:
+        return text
+    heading, rest = text.split("\n\n", 1)
+    return f"{heading}\n\n<details>\n<summary>{len(table.rows)} rows</summary>\n\n{rest}\n\n</details>"

@@ -1,0 +1,237 @@
+"""The four features of MultiRocket: where a convolution exceeds a bias, how often, how far, when and how long.
+
+In:  cases and a `Plan`. Out: features (B, F), or each timepoint's share in their weighted sums.
+
+Of each combination and bias (Tan et al. 2022): the proportion of positive values (PPV), their mean (MPV), the mean
+of their indices (MIPV) and the longest stretch of them (LSPV). Indices count from 1, so that no positive value at
+all gives 0, a sum over no points; the published -1 for that, counted from 0, is the same once features are centred.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from millet.rocket.compiled import compiled, compiled_reduction
+from millet.rocket.convolution import convolve_fixed, sum_channels
+from millet.rocket.ppv import count_steps, output_margin, tap_sizes
+from millet.rocket.series import represent
+from millet.rocket.spreading import WEIGHTED, lay
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int32]
+
+N_POOLS = 4
+ORDINALS = np.arange(1, 1025, dtype=np.float32)
+
+
+@compiled
+def four_features(
+    values: Floats,
+    lengths: NDArray[np.int64],
+    difference: bool,
+    heavy: Integers,
+    dilations: Integers,
+    n_biases: Integers,
+    biases: Floats,
+    channel_starts: Integers,
+    channels: Integers,
+    features: Doubles,
+) -> None:
+    """Write the features (B, 4 * n_biases) of cases (B, C, T): the four of one bias side by side."""
+    n_kernels = len(heavy)
+    widest = 4 * dilations[-1]
+    for case in range(len(values)):
+        series = represent(values[case], lengths[case], difference)
+        n_points = series.shape[1]
+        if n_points == 0:
+            features[case] = 0.0
+            continue
+        padded = np.zeros(n_points + 2 * widest, dtype=np.float32)
+        nine = np.empty(n_points, dtype=np.float32)
+        response = np.empty(n_points, dtype=np.float32)
+        bias = 0
+        for position in range(len(dilations)):
+            dilation = dilations[position]
+            for kernel in range(n_kernels):
+                combination = position * n_kernels + kernel
+                if kernel == 0 or len(series) > 1:
+                    chosen = channels[channel_starts[combination] : channel_starts[combination + 1]]
+                    sum_channels(series, chosen, dilation, widest, padded, nine)
+                convolve_fixed(padded, nine, dilation, widest, heavy[kernel], response)
+                margin = output_margin(position + kernel, dilation, n_points)
+                inside = response[margin : n_points - margin]
+                for _ in range(n_biases[position]):
+                    count, total, indices = sum_positive(inside, biases[bias])
+                    own = features[case, N_POOLS * bias : N_POOLS * (bias + 1)]
+                    own[0] = count / len(inside)
+                    own[1] = total / count - biases[bias] if count > 0.0 else 0.0
+                    own[2] = indices / count if count > 0.0 else 0.0
+                    own[3] = longest_stretch(inside, biases[bias])[1]
+                    bias += 1
+
+
+@compiled_reduction
+def sum_positive(response: Floats, bias: float) -> tuple[float, float, float]:
+    """Return the number of values above the bias, their sum, and the sum of their indices, counted from 1.
+
+    All three are exact: the values lie on the grid of `millet.rocket.series`.
+    """
+    count = 0.0
+    total = 0.0
+    indices = 0.0
+    for first in range(0, len(response), len(ORDINALS)):
+        block = response[first : first + len(ORDINALS)]
+        # Within a block, counts and sums of indices are small enough to be exact in 32 bits.
+        n_above = np.float32(0.0)
+        ordinals = np.float32(0.0)
+        for t in range(len(block)):
+            n_above += np.float32(1.0) if block[t] > bias else np.float32(0.0)
+            ordinals += ORDINALS[t] if block[t] > bias else np.float32(0.0)
+        for t in range(len(block)):
+            total += np.float64(block[t]) if block[t] > bias else 0.0
+        count += float(n_above)
+        indices += first * float(n_above) + float(ordinals)
+    return count, total, indices
+
+
+@compiled
+def longest_stretch(response: Floats, bias: float) -> tuple[int, int]:
+    """Return where the longest stretch of values above the bias starts, the first of several, and its length."""
+    n_points = len(response)
+    longest = 0
+    stop = 0
+    start = 0
+    while start + longest < n_points:
+        # A longer stretch from `start` must hold the point `longest` ahead, too: looking there first skips many.
+        t = start + longest
+        while t >= start and response[t] > bias:
+            t -= 1
+        if t >= start:
+            start = t + 1
+            continue
+        t = start + longest + 1
+        while t < n_points and response[t] > bias:
+            t += 1
+        longest = t - start
+        stop = t
+        start = t + 1
+    return stop - longest, longest
+
+
+@compiled
+def four_shares(
+    values: Floats,
+    length: int,
+    difference: bool,
+    heavy: Integers,
+    dilations: Integers,
+    n_biases: Integers,
+    biases: Floats,
+    channel_starts: Integers,
+    channels: Integers,
+    weights: Doubles,
+    centres: Doubles,
+    spread: int,
+    by_channel: bool,
+) -> Doubles:
+    """Return one case's shares (C or 1, T, K), adding up over time to (features - centres) times weights (F, K)."""
+    series = represent(values, length, difference)
+    n_points = series.shape[1]
+    n_classes = weights.shape[1]
+    laid = np.zeros((len(series) if by_channel else 1, n_points, n_classes))
+    if n_points == 0:
+        return laid
+    n_kernels = len(heavy)
+    widest = 4 * dilations[-1]
+    padded = np.zeros(n_points + 2 * widest, dtype=np.float32)
+    nine = np.empty(n_points, dtype=np.float32)
+    response = np.empty(n_points, dtype=np.float32)
+    steps = np.zeros(n_points, dtype=np.uint32)
+    tables = np.zeros((3, n_biases.max() + 2, n_classes))
+    shares = np.zeros((n_points, n_classes))
+    stretches = np.zeros((n_points + 1, n_classes))
+    apart = spread == WEIGHTED or by_channel
+    bias = 0
+    for position in range(len(dilations)):
+        dilation = dilations[position]
+        for kernel in range(n_kernels):
+            combination = position * n_kernels + kernel
+            chosen = channels[channel_starts[combination] : channel_starts[combination + 1]]
+            if kernel == 0 or len(series) > 1:
+                sum_channels(series, chosen, dilation, widest, padded, nine)
+            convolve_fixed(padded, nine, dilation, widest, heavy[kernel], response)
+            margin = output_margin(position + kernel, dilation, n_points)
+            stop = bias + n_biases[position]
+            own = slice(N_POOLS * bias, N_POOLS * stop)
+            count_steps(response, biases[bias:stop], margin, steps)
+            fill_tables(response, margin, biases[bias:stop], weights[own], centres[own], tables, stretches)
+            add_from_three(tables, steps, response, margin, shares)
+            bias = stop
+            if apart or kernel == n_kernels - 1:
+                add_stretches(stretches, shares)
+                lay(shares, series, chosen, tap_sizes(heavy[kernel]), dilation, spread, laid)
+                shares[:] = 0.0
+                stretches[:] = 0.0
+    return laid
+
+
+@compiled
+def fill_tables(
+    response: Floats,
+    margin: int,
+    biases: Floats,
+    weights: Doubles,
+    centres: Doubles,
+    tables: Doubles,
+    stretches: Doubles,
+) -> None:
+    """Write what a point gives by its step: as such, times its value, and times its index; mark the stretches."""
+    inside = response[margin : len(response) - margin]
+    n_inside = len(inside)
+    tables[:, :2] = 0.0
+    for bias in range(len(biases)):
+        level = np.float64(biases[bias])
+        count, _, _ = sum_positive(inside, biases[bias])
+        per_point = 1.0 / count if count > 0.0 else 0.0
+        first, longest = longest_stretch(inside, biases[bias])
+        ppv, mpv, mipv, lspv = N_POOLS * bias, N_POOLS * bias + 1, N_POOLS * bias + 2, N_POOLS * bias + 3
+        for k in range(weights.shape[1]):
+            centre = 0.0
+            for feature in range(ppv, lspv + 1):
+                centre += centres[feature] * weights[feature, k]
+            tables[0, 1, k] -= centre / n_inside
+            tables[0, bias + 2, k] = weights[ppv, k] / n_inside - level * weights[mpv, k] * per_point
+            tables[1, bias + 2, k] = weights[mpv, k] * per_point
+            tables[2, bias + 2, k] = weights[mipv, k] * per_point
+            stretches[margin + first, k] += weights[lspv, k]
+            stretches[margin + first + longest, k] -= weights[lspv, k]
+    for bias in range(len(biases)):
+        tables[:, bias + 2] += tables[:, bias + 1]
+
+
+@compiled
+def add_from_three(
+    tables: Doubles, steps: NDArray[np.uint32], response: Floats, margin: int, shares: Doubles
+) -> None:
+    """Add to each point's shares (T, K) what the tables say for its step, value and index."""
+    for t in range(margin, len(shares) - margin):
+        as_such = tables[0, steps[t]]
+        by_value = tables[1, steps[t]]
+        by_index = tables[2, steps[t]]
+        value = np.float64(response[t])
+        index = np.float64(t - margin + 1)
+        share = shares[t]
+        for k in range(len(share)):
+            share[k] += as_such[k] + value * by_value[k] + index * by_index[k]
+
+
+@compiled
+def add_stretches(stretches: Doubles, shares: Doubles) -> None:
+    """Add to each point's shares (T, K) all that starts at or before it and has not ended (T + 1, K)."""
+    running = np.zeros(shares.shape[1])
+    for t in range(len(shares)):
+        for k in range(len(running)):
+            running[k] += stretches[t, k]
+            shares[t, k] += running[k]

@@ -1,0 +1,36 @@
+"""Threads: compiled functions on several cases at once, for as long as one call lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import joblib
+
+
+def n_threads(n_jobs: int) -> int:
+    """Return how many threads `n_jobs` stands for, as joblib counts, but never more than there are processors."""
+    return max(1, min(int(joblib.effective_n_jobs(n_jobs)), int(joblib.cpu_count())))
+
+
+def for_each_block(work: Callable[[int, int], Any], n_cases: int, block: int, threads: int) -> None:
+    """Call ``work(first, stop)`` for consecutive blocks of cases that together are all of them.
+
+    The threads end with the call, so that none is left over in a process that forks.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> for_each_block(lambda first, stop: seen.append((first, stop)), n_cases=5, block=2, threads=1)
+    >>> seen
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    blocks = [(first, min(first + block, n_cases)) for first in range(0, n_cases, block)]
+    if threads == 1 or len(blocks) == 1:
+        for first, stop in blocks:
+            work(first, stop)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work, first, stop) for first, stop in blocks]:
+            done.result()

@@ -1,0 +1,312 @@
+"""`RocketMilletClassifier`: the fast lane, whose logits are means over time of what random convolutions say.
+
+In:  series of any container (`millet.bags` judges them) and labels.
+Out: predictions, and `Explanation`: the features of `millet.rocket` split exactly among the timepoints.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+from sklearn.utils import Tags, check_random_state
+
+from millet.bags import Bags, Batch, remove_timepoints
+from millet.checks import integer
+from millet.contract import EvidenceClassifier, check_removed, data_summary
+from millet.description import describe_input, describe_preprocessing, plain_parameter, restore_input, restoring
+from millet.errors import ParameterError, StorageError, lookup
+from millet.explanation import Explanation
+from millet.rocket.model import HEADS, SPREADS, TRANSFORMS, RocketModel
+
+KIND = "RocketMilletClassifier"
+# Not part of a model: they belong to the machine or the moment.
+TRANSIENT = ("n_jobs", "verbose")
+# Enough to keep all cores busy, few enough that a memory map is never held whole.
+BATCH_SIZE = 256
+
+
+@final
+class RocketMilletClassifier(EvidenceClassifier):
+    """Classify time series by random convolutions, in seconds, and show the exact evidence of every timepoint.
+
+    Every feature is a mean over time of something that a convolution found, and the head is linear: so the logit is a
+    mean over time of signed, class-wise evidence, as with Instance pooling.
+
+    Parameters
+    ----------
+    features : str, default="minirocket"
+        What is computed of every series: "minirocket" (Dempster et al. 2021), "multirocket" (Tan et al. 2022),
+        "hydra" (Dempster et al. 2023) or "multirocket-hydra", the last two together and the most accurate.
+    head : str, default="multinomial"
+        What makes logits of the features. "multinomial" gives calibrated probabilities; "ridge" gives the decision
+        values of the originals, which make the same predictions but whose softmax is no probability.
+    spread : str, default="taps"
+        Where the share of a convolution is laid: "taps", evenly on the points that the kernel touches; "anchor", on
+        its centre alone; "weighted", on the points it touches by how much each counted. Predictions do not depend
+        on it, so it may be changed after fitting.
+    n_features : int, optional
+        About how many features; None is the published number.
+    normalise : bool, default=True
+        z-normalise each channel of each series. False where the level itself tells the class.
+    n_jobs : int, default=-1
+        Threads; -1 is one a core. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=1
+        1 shows progress on a terminal; 0 is silent.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    model_ : RocketModel
+        Kernels, biases and the head's weights.
+    n_channels_in_ : int
+    n_timepoints_in_ : int
+        The length of the longest training series; series of any length can be classified.
+    n_features_in_ : int
+        Columns of X, only where it was a table; see `MilletClassifier`.
+    training_summary_ : dict
+        Cases, lengths, seconds, and a fingerprint of the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from millet import RocketMilletClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20, 1, 30)); X[10:, 0, 12:18] += 4       # a bump is what tells the classes apart
+    >>> y = np.repeat(["flat", "bump"], 10)
+    >>> clf = RocketMilletClassifier(random_state=0).fit(X, y)
+    >>> explanation = clf.explain(X)
+    >>> explanation.contributions.shape, str(explanation.predicted[15])
+    ((20, 2, 30), 'bump')
+    >>> bool(explanation.completeness_error().max() < 1e-5)           # the evidence adds up to the logits
+    True
+    """
+
+    model_: RocketModel
+
+    def __init__(
+        self,
+        features: str = "minirocket",
+        *,
+        head: str = "multinomial",
+        spread: str = "taps",
+        n_features: int | None = None,
+        normalise: bool = True,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 1,
+    ) -> None:
+        # Not `transform`, as the papers say: scikit-learn would take that for a method.
+        self.features = features
+        self.head = head
+        self.spread = spread
+        self.n_features = n_features
+        self.normalise = normalise
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike) -> RocketMilletClassifier:
+        """Choose kernels, and fit the head.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_cases, n_timepoints) or (n_cases, n_channels, n_timepoints), or list
+            Series of equal or unequal length; NaN stands for missing values.
+        y : array-like of shape (n_cases,)
+            Labels of any type.
+
+        Returns
+        -------
+        RocketMilletClassifier
+            The fitted classifier itself.
+        """
+        started = time.monotonic()
+        self._check_parameters()
+        bags, classes, codes = self._training_cases(X, y, normalise=self.normalise)
+        model = RocketModel.fit(
+            bags.batch(np.arange(len(bags))),
+            codes,
+            len(classes),
+            transform=self.features,
+            n_features=self.n_features,
+            head=self.head,
+            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            n_jobs=_n_jobs(self.n_jobs),
+            progress=bool(self.verbose) and _someone_watches(),
+        )
+        self._remember_input(X, bags, classes)
+        self.model_ = model
+        self.training_summary_ = {**data_summary(bags, codes), "seconds": round(time.monotonic() - started, 3)}
+        return self
+
+    def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return what the head says before the softmax, in the order of `classes_`: (n_cases, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        removed : array-like of bool, shape (n_cases, n_timepoints), optional
+            True where a timepoint is to be deleted. That happens after the normalisation: the series gets shorter,
+            what is left keeps its values and moves together. At least one timepoint of each case must stay.
+        """
+        bags = self._checked_cases(X, normalise=self.normalise)
+        gone = None if removed is None else check_removed(removed, bags)
+        logits = np.empty((len(bags), len(self.classes_)))
+        for chosen, batch in self._batches(bags):
+            if gone is not None:
+                batch, _ = remove_timepoints(batch, gone[chosen, : batch.values.shape[2]])
+            logits[chosen] = self.model_.logits(batch)
+        return logits
+
+    def explain(self, X: Any, *, channels: bool = False) -> Explanation:
+        """Return predictions and the evidence that they are the sum of.
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        channels : bool, default=False
+            Split the evidence among the channels, too; the arrays grow with their number.
+
+        Returns
+        -------
+        Explanation
+            Its `probabilities` and `predicted` are those of `predict_proba` and `predict`; its scores are the
+            contributions.
+        """
+        lookup("spread", self.spread, dict.fromkeys(SPREADS))
+        bags = self._checked_cases(X, normalise=self.normalise)
+        shape = (len(bags), len(self.classes_), bags.n_timepoints)
+        logits, contributions = np.empty(shape[:2]), np.zeros(shape)
+        by_channel = np.zeros((*shape[:2], bags.n_channels, shape[2])) if channels else None
+        for chosen, batch in self._batches(bags):
+            evidence = self.model_.evidence(batch, spread=self.spread, channels=channels)
+            width = batch.values.shape[2]
+            logits[chosen], contributions[chosen, :, :width] = evidence.logits, evidence.contributions
+            bias = evidence.bias
+            if by_channel is not None:
+                by_channel[chosen, ..., :width] = evidence.channel_contributions
+        for array in (contributions, by_channel):
+            if array is not None:
+                array.setflags(write=False)  # so that the explanation need not copy it
+        return Explanation(
+            series=bags.raw(np.arange(len(bags))),
+            lengths=bags.lengths,
+            scores=contributions,
+            logits=logits,
+            classes=self.classes_,
+            contributions=contributions,
+            bias=bias,
+            channel_contributions=by_channel,
+            method=self.features,
+        )
+
+    @property
+    def splits_channels(self) -> bool:
+        """Whether `explain` takes ``channels=True``: it does."""
+        return True
+
+    def facts(self) -> dict[str, object]:
+        """Return what a reader of a report may want to know of the model: label to value, in order."""
+        return {"Features": self.features, "Head": self.head, "Weights": f"{self.n_parameters_:,}"}
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were fitted: biases of kernels, and the head's weights."""
+        return sum(array.size for array in self.model_.arrays().values())
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything about the fitted classifier but its arrays, as JSON can hold it."""
+        parameters = self.get_params(deep=False)
+        return {
+            **describe_input(KIND, self),
+            "parameters": {
+                name: plain_parameter(value) for name, value in parameters.items() if name not in TRANSIENT
+            },
+            "preprocessing": describe_preprocessing(self.normalise),
+            "model": self.model_.settings(),
+        }
+
+    def encode(self) -> list[bytes]:
+        """Return the model's arrays, in the format of safetensors."""
+        return [save({name: np.ascontiguousarray(array) for name, array in self.model_.arrays().items()})]
+
+    @classmethod
+    def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> RocketMilletClassifier:
+        """Return the classifier that a description and arrays, read from a folder, stand for."""
+        with restoring(KIND, description, folder):
+            if len(weights) != 1:
+                raise StorageError(f"{folder} has {len(weights)} members; a {KIND} has 1.")
+            classifier = cls(**description["parameters"])
+            classifier._check_parameters()
+            restore_input(classifier, description)
+            classifier.model_ = _decode_model(description["model"], weights[0])
+            classifier._check_model(folder)
+        return classifier
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # scikit-learn's blobs differ in their level alone, which normalising each series takes away.
+        tags.classifier_tags.poor_score = bool(self.normalise)
+        return tags
+
+    def _check_parameters(self) -> None:
+        lookup("features", self.features, dict.fromkeys(TRANSFORMS))
+        lookup("head", self.head, dict.fromkeys(HEADS))
+        lookup("spread", self.spread, dict.fromkeys(SPREADS))
+        if self.n_features is not None:
+            integer("n_features", self.n_features, at_least=1)
+        if not isinstance(self.normalise, bool | np.bool_):
+            raise ParameterError(f"normalise must be True or False; got {self.normalise!r}.")
+        _n_jobs(self.n_jobs)
+
+    def _check_model(self, folder: object) -> None:
+        found = self.model_.n_classes, self.model_.n_channels
+        if found != (len(self.classes_), self.n_channels_in_):
+            raise StorageError(
+                f"{folder} is damaged: its model has {found[0]} classes and {found[1]} channels, its description "
+                f"{len(self.classes_)} and {self.n_channels_in_}."
+            )
+
+    def _batches(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        from tqdm.auto import tqdm
+
+        self.model_.n_jobs = _n_jobs(self.n_jobs)
+        starts = range(0, len(bags), BATCH_SIZE)
+        for start in tqdm(
+            starts, unit="batch", delay=2, leave=False, disable=not (self.verbose and _someone_watches())
+        ):
+            chosen = np.arange(start, min(start + BATCH_SIZE, len(bags)))
+            yield chosen, bags.batch(chosen)
+
+
+def _someone_watches() -> bool:
+    """Whether standard error is a terminal, or this is a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def _n_jobs(value: Any) -> int:
+    """Return the number of threads, -1 for one a core; None is 1, as in joblib."""
+    if value is None:
+        return 1
+    return -1 if value == -1 else integer("n_jobs", value, at_least=1)
+
+
+def _decode_model(settings: dict[str, Any], content: bytes) -> RocketModel:
+    try:
+        arrays = load(content)
+    except SafetensorError as error:
+        raise StorageError(f"The model's arrays can't be read: {error}.") from None
+    spoilt = [name for name, array in arrays.items() if array.dtype.kind == "f" and not np.isfinite(array).all()]
+    if spoilt:
+        raise StorageError(f"The model's {spoilt[0]} hold NaN or infinities.")
+    return RocketModel.restore(settings, arrays)

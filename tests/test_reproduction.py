@@ -1,0 +1,357 @@
+"""Claims about the page on the reproduction: partial grids say so, and the same rows give the same page."""
+
+import csv
+import dataclasses
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+from millet import MilletClassifier, make_web_traffic
+from millet.datasets.catalogue import PAPER_DATASETS, WEB_TRAFFIC, find
+from millet.datasets.web_traffic import load_web_traffic
+from millet.errors import ParameterError
+from millet.explanation import Explanation
+from millet.metrics import ndcg_at_n
+from millet.report import Published, plot_gains, plot_multiplications, read_results, write_reproduction
+from millet.report.complexity import multiplications
+from millet.report.evidence import choose_cases, evidence_pictures, load_evidence, save_evidence
+from millet.report.findings import findings_section
+from millet.report.names import BACKBONES, METRICS, MODELS, POOLINGS, STATE_OF_THE_ART
+from millet.report.overview import ITEMS
+
+ROOT = Path(__file__).parent.parent
+BEST = "conjunctive-inceptiontime"
+DUEL = ("gap-inceptiontime", BEST)
+UCR = ("BeetleFly", "Coffee", "ECG200", "GunPoint")
+UCR_TABLES = ["ucr_prediction", "ucr_sota", "dataset_properties"]
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_behind():
+    yield
+    assert pyplot.get_fignums() == []
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script behind the page, as a module."""
+    spec = importlib.util.spec_from_file_location("reproduction_page", ROOT / "docs" / "scripts" / "reproduction.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def number(*words):
+    """Return a number between 0.5 and 1 that depends on the words alone."""
+    seed = [sum(word.encode()) for word in map(str, words)]
+    return round(float(np.random.default_rng(seed).uniform(0.5, 1.0)), 4)
+
+
+def make_row(dataset, model, repeat, **changes):
+    metrics = {name: number(dataset, model, name, repeat) for name in METRICS}
+    pooling, backbone = model.split("-")
+    identity = {"dataset": dataset, "model": model, "pooling": pooling, "backbone": backbone, "repeat": repeat}
+    facts = {"recipe": "paper", "train_seconds": 3600.0, "n_epochs_run": 1500, "machine": {"n_threads": 2}}
+    return {**identity, "ensemble": repeat < 0, "method": "own", "status": "done", **facts, **metrics, **changes}
+
+
+def make_run(folder, rows, **experiment):
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"name": folder.name, "repeats": 2, "recipe": "paper", **experiment}))
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def ucr_rows(**changes):
+    return [make_row(d, m, r, **changes) for d in UCR for m in DUEL for r in (0, 1, -1)]
+
+
+def write_page(results, folder, published=None, **options):
+    options |= {"pictures": folder / "images" / "page"}
+    return write_reproduction(read_results(results), Published(published), folder / "page.md", **options).read_text()
+
+
+def overview(text, title):
+    line = next(line for line in text.split("\n") if re.match(rf"\| \[?{title}", line))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """(text, folder) of a page on one small run."""
+    folder = tmp_path_factory.mktemp("page")
+    make_run(folder / "results" / "ucr_small", ucr_rows(), tables=UCR_TABLES)
+    return write_page(folder / "results", folder), folder
+
+
+class TestPage:
+    def test_every_item_is_partial_whole_or_not_run(self, page):
+        text, _ = page
+        assert "At a glance: 4 of 9 items begun" in text
+        state = "partial: part of the grid, 2 of 15 models, 2 instead of 5 repeats"
+        assert overview(text, "UCR")[2:] == ["`ucr_small`", "paper", "4 of 85 datasets", state]
+        assert overview(text, "Multiplications")[-1] == "whole"
+        assert overview(text, "Ablation")[-1] == "not run: `experiments/ablation.toml`"
+        for heading in re.findall(r"^### (UCR.*)$", text, flags=re.MULTILINE):
+            assert heading.split(": ")[-1].startswith("4 of 85 datasets")
+
+    def test_a_whole_grid_by_the_papers_protocol_is_called_whole(self, tmp_path):
+        rows = [make_row("WebTraffic", model, repeat) for model in MODELS for repeat in (*range(5), -1)]
+        make_run(tmp_path / "results" / "web", rows, tables=["webtraffic"], repeats=5)
+        other = [make_row("WebTraffic", model, 0, recipe="fast") for model in MODELS]
+        make_run(tmp_path / "results" / "web_fast", other, tables=["webtraffic"], repeats=1, recipe="fast")
+        text = write_page(tmp_path / "results", tmp_path)
+        assert overview(text, "WebTraffic")[2:] == ["`web`", "paper", "15 of 15 models", "whole"]
+        assert "| fast | 15 of 15 models | partial: another recipe, 1 instead of 5 repeats |" in text
+        assert text.count("## WebTraffic\n") == 1
+        assert text.index("**Run `web`**") < text.index("**Run `web_fast`**")
+
+    def test_a_run_that_was_interrupted_is_partial(self, tmp_path):
+        rows = [make_row("BeetleFly", BEST, repeat) for repeat in range(3)]
+        planned = {"datasets": [{"name": "BeetleFly"}], "models": [{"name": BEST}], "repeats": 5}
+        make_run(tmp_path / "results" / "ablation", rows, tables=["ablation"], **planned)
+        state = "partial: part of the grid, 3 of 5 planned trainings"
+        assert overview(write_page(tmp_path / "results", tmp_path), "Ablation")[-1] == state
+
+    def test_parameters_do_not_depend_on_training_and_generated_data_is_named(self, tmp_path):
+        rows = [make_row("Fish", model, 0, recipe="fast", n_parameters=1) for model in MODELS]
+        make_run(tmp_path / "results" / "runtime", rows, tables=["parameters", "run_time"], recipe="fast", repeats=1)
+        tiny = [{"name": "Tiny", "generator": {"n_cases_per_class": 2}}]
+        make_run(tmp_path / "results" / "tiny", [make_row("Tiny", BEST, 0)], tables=["webtraffic"], datasets=tiny)
+        text = write_page(tmp_path / "results", tmp_path)
+        assert overview(text, "Parameters")[-1] == "whole"
+        assert overview(text, "Run time")[-1] == "partial: another recipe, 1 instead of 5 repeats"
+        state = "partial: part of the grid, generated data, 2 instead of 5 repeats"
+        assert overview(text, "WebTraffic")[-1] == state
+        assert "Ours ran 1500 epochs, the paper's 1500." in text
+
+    def test_links_lead_to_headings_and_pictures(self, page):
+        text, folder = page
+        titles = [line[3:].lower().replace(" ", "-") for line in text.split("\n") if line.startswith("## ")]
+        anchors = re.findall(r"\]\(#([^)]+)\)", text)
+        assert anchors
+        assert set(anchors) <= set(titles)
+        shown = re.findall(r"\]\((images/[^)]+)\)", text)
+        assert {folder / name for name in shown} == set((folder / "images" / "page").iterdir())
+        assert "images/page/ucr_small-critical_difference.png" in shown
+
+    def test_the_same_rows_give_the_same_page_and_pictures(self, page):
+        text, folder = page
+        shown = folder / "images" / "page"
+        pictures = {path.name: path.read_bytes() for path in shown.iterdir()}
+        (shown / "stale.png").write_bytes(b"")
+        assert write_page(folder / "results", folder) == text
+        assert {path.name: path.read_bytes() for path in shown.iterdir()} == pictures
+
+    def test_without_any_run_the_page_says_so(self, tmp_path):
+        (tmp_path / "results" / "begun").mkdir(parents=True)
+        (tmp_path / "results" / "begun" / "run.json").write_text("{}")
+        text = write_page(tmp_path / "results", tmp_path)
+        assert "There are no runs yet." in text
+        assert "Published per-dataset results were not given" in text
+        assert text.count("| not run: ") == len(ITEMS) - 1
+
+    def test_failures_time_and_machine_are_told_and_long_tables_are_folded(self, tmp_path):
+        rows = [
+            make_row(d, m, 0, machine={"processor": "Fast", "n_threads": 1}) for d in PAPER_DATASETS for m in DUEL
+        ]
+        failure = make_row("Beef", "gap-fcn", 0, status="failed", error="Out of memory")
+        make_run(tmp_path / "results" / "ucr", [*rows, failure], tables=["ucr"])
+        text = write_page(tmp_path / "results", tmp_path)
+        assert f"{len(rows):.2f} core hours on Fast, 1 thread." in text
+        assert "| Beef | gap-fcn | 0 | own | Out of memory |" in text
+        assert f"<summary>{len(rows)} rows</summary>" in text
+        assert text.count("<details>") == text.count("</details>") == 3
+
+    def test_published_results_alone_are_not_passed_off_as_ours(self, tmp_path, published):
+        rows = [make_row(d, "gap-fcn", r) for d in UCR for r in (0, 1, -1)]
+        make_run(tmp_path / "results" / "ucr_small", rows, tables=UCR_TABLES)
+        text = write_page(tmp_path / "results", tmp_path, published)
+        assert "None of these results is ours: all are published ones." in text
+        assert "Conjunctive InceptionTime (ours)" not in text
+        assert "GAP FCN (ours)" in text
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """Invented results of all 22 classifiers on all 85 datasets, in the layout of the real ones."""
+    folder = tmp_path_factory.mktemp("published")
+
+    def write(path, columns, metric):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="") as file:
+            lines = [
+                [dataset, *(number(dataset, column, metric) for column in columns)] for dataset in PAPER_DATASETS
+            ]
+            csv.writer(file).writerows([["dataset", *columns], *lines])
+
+    for metric in ("accuracy", "balanced_accuracy", "auroc", "loss"):
+        for backbone in BACKBONES.values():
+            columns = [f"{pooling}{backbone}Ensemble 0" for pooling in POOLINGS.values()]
+            write(folder / f"authors/UCR/{backbone}/test_{METRICS[metric].authors}.csv", columns, metric)
+        path = folder / f"bakeoff/bakeoff_redux_85_{METRICS[metric].bakeoff}_split0.csv"
+        write(path, list(STATE_OF_THE_ART.values()), metric)
+    return folder
+
+
+class TestFindings:
+    def test_figures_follow_from_the_files(self, published):
+        means, losses, wins, duels, medians = findings_section(Published(published)).tables
+        hydra = np.mean([number(d, "MR-Hydra", "accuracy") for d in PAPER_DATASETS])
+        cells = {row[0]: row[1:] for row in means.rows}
+        assert cells["Hydra-MR"][0] == f"{hydra:.4f}, not 0.857"
+        assert losses.rows[0][:3] == ("Hydra-MR", "0.953", f"{(1 - hydra) * np.log2(100):.3f}")
+        ours = np.array(
+            [number(d, "ConjunctiveInceptionTimeEnsemble 0", "balanced_accuracy") for d in PAPER_DATASETS]
+        )
+        theirs = np.array([number(d, "HC2", "balanced_accuracy") for d in PAPER_DATASETS])
+        assert duels.rows[1] == ("HC2", duels.rows[1][1], str(int((ours >= theirs).sum())), "49")
+        assert [row[0] for row in wins.rows] == ["Accuracy", "Balanced accuracy", "AUROC"]
+        assert medians.header == ("classifier", "among 22", "among 13")
+        assert all(table.coverage == "85 of 85 datasets" for table in (means, losses, wins, duels, medians))
+
+    def test_without_all_results_there_are_no_findings(self, tmp_path, published):
+        for folder in (None, tmp_path):
+            section = findings_section(Published(folder))
+            assert section.tables == ()
+            assert "all 22 classifiers on all 85 datasets" in section.notes[0]
+
+
+def invented_explanation(test, wrong, rng):
+    """Return an explanation of all cases that misses the given ones; the less so, the more their region is found."""
+    n_cases, _, n_timepoints = test.X.shape
+    codes = np.searchsorted(test.classes, test.y)
+    logits = np.zeros((n_cases, len(test.classes)))
+    logits[np.arange(n_cases), codes] = rng.uniform(1, 2, n_cases)
+    logits[wrong, codes[wrong]] = -1.0
+    scores = rng.normal(size=(n_cases, len(test.classes), n_timepoints)).astype(np.float32)
+    for strength, case in enumerate(wrong):
+        scores[case, codes[case]] += strength * test.relevant[case]
+    return Explanation(
+        series=test.X, lengths=np.full(n_cases, n_timepoints), scores=scores, logits=logits, classes=test.classes
+    )
+
+
+class TestEvidence:
+    def test_the_surest_cases_and_the_best_and_least_found_peaks_are_chosen(self):
+        test = make_web_traffic(6, sampling_interval=60, random_state=3)
+        peaks = np.flatnonzero(test.y == 8)
+        explanation = invented_explanation(test, peaks[:5], np.random.default_rng(0))
+        *right, best, middle, least = choose_cases(explanation, test)
+        assert [int(test.y[case]) for case in right] == [1, 5, 8]
+        for case in right:
+            same = np.flatnonzero((test.y == test.y[case]) & (explanation.predicted == test.y))
+            assert explanation.logits[case].max() == explanation.logits[same].max()
+        found = ndcg_at_n(explanation.scores[peaks[:5], 8], test.relevant[peaks[:5]])
+        by_hand = dict(zip(peaks[:5].tolist(), found.tolist(), strict=True))
+        assert [by_hand[case] for case in (best, middle, least)] == sorted(by_hand.values(), reverse=True)[::2]
+
+    def test_where_nothing_is_missed_only_right_cases_are_chosen(self):
+        test = make_web_traffic(2, sampling_interval=60)
+        explanation = invented_explanation(test, np.array([], dtype=int), np.random.default_rng(0))
+        assert [int(test.y[case]) for case in choose_cases(explanation, test)] == [1, 5, 8]
+
+    def test_kept_cases_come_back_and_are_drawn(self, tmp_path):
+        _, test = load_web_traffic()
+        missed = np.flatnonzero(test.y == 8)[:2]
+        explanation = invented_explanation(test, missed, np.random.default_rng(0))
+        saved = save_evidence(tmp_path, explanation, test)
+        (tmp_path / "evidence" / "WebTraffic-none.npz").write_bytes(b"")
+        kept = load_evidence(tmp_path)
+        assert len(kept) == len(saved) == 5
+        assert all(np.array_equal(found.scores[0], explanation.scores[case]) for case, found in kept.items())
+        pictures = evidence_pictures(tmp_path)
+        assert [picture.name for picture in pictures] == ["evidence_right", *(f"evidence_missed_{c}" for c in missed)]
+        assert f"Case {missed[1]}, Peak taken for None. Inside the signature the evidence speaks for Peak" in (
+            pictures[2].caption
+        )
+        assert f"by chance {test.relevant[missed[1]].mean():.3f}" in pictures[2].caption
+        for picture in pictures:
+            pyplot.close(picture.draw().get_figure(root=True))
+
+    def test_a_run_without_kept_cases_has_no_pictures(self, tmp_path):
+        assert evidence_pictures(tmp_path) == ()
+
+
+class TestFigures:
+    def test_gains_are_sorted_and_add_up(self):
+        ours, theirs = np.array([0.5, 0.9, 0.7]), np.array([0.6, 0.6, 0.7])
+        figure = plot_gains(ours, {"GAP": theirs, "HC2 $x": ours}, ["Beef", "Wine", "Ham"], name="Conjunctive")
+        upper, lower = figure.axes[0], figure.axes[2]
+        assert [bar.get_height() for bar in lower.patches] == pytest.approx([0.3, 0.0, -0.1])
+        assert [label.get_text() for label in lower.get_xticklabels()] == ["Wine", "Ham", "Beef"]
+        assert lower.texts[0].get_text() == "1 / 1 / 1, total +0.200"
+        assert [text.get_text() for text in upper.get_legend().get_texts()] == ["Conjunctive", "GAP"]
+        pyplot.close(figure)
+
+    @pytest.mark.parametrize(("rivals", "datasets"), [({}, ["Beef"]), ({"GAP": [0.5]}, ["Beef", "Wine"])])
+    def test_gains_that_can_not_be_drawn_are_refused(self, rivals, datasets):
+        with pytest.raises(ParameterError):
+            plot_gains([0.5], rivals, datasets)
+
+    def test_curves_are_the_counts_and_the_dashes_the_papers_means(self):
+        figure = plot_multiplications([500], [10])
+        by_length, by_classes = figure.axes
+        for line, pooling in zip(by_length.lines, POOLINGS, strict=False):
+            counts = [multiplications(pooling, int(t), 10) / 1e6 for t in line.get_xdata()]
+            assert line.get_ydata().tolist() == counts
+        for line, pooling in zip(by_classes.lines, POOLINGS, strict=False):
+            assert line.get_ydata().tolist() == [
+                multiplications(pooling, 500, int(c)) / 1e6 for c in line.get_xdata()
+            ]
+        entries = [find(name) for name in PAPER_DATASETS]
+        assert by_length.lines[-1].get_xdata()[0] == np.mean([entry.length for entry in entries])
+        assert by_classes.lines[-1].get_xdata()[0] == np.mean([entry.n_classes for entry in entries])
+        pyplot.close(figure)
+
+
+class TestScript:
+    def test_rates_are_seconds_a_pass_on_the_largest_dataset(self, script, tmp_path):
+        make_run(tmp_path / "ucr", [make_row("Coffee", "gap-fcn", 0), make_row("Coffee", "gap-fcn", -1)])
+        make_run(tmp_path / "small", [make_row("ItalyPowerDemand", "gap-fcn", 0), make_row("Mine", "gap-fcn", 0)])
+        coffee = find("Coffee")
+        passes = 1500 * coffee.n_train * coffee.length * 4
+        assert script.measured_rates(read_results(tmp_path)) == {"fcn": pytest.approx(2 * 3600 / passes)}
+
+    def test_only_trainings_by_the_papers_recipe_are_done(self, script, tmp_path, monkeypatch):
+        monkeypatch.setattr("millet.benchmark.costs.trial_rate", lambda _: 1.0)
+        models = ("gap-fcn", "gap-resnet", "gap-inceptiontime")
+        rows = [make_row("Coffee", model, 0) for model in models]
+        rows += [make_row("Coffee", "gap-fcn", 1, recipe="paper, n_epochs=9"), make_row("Coffee", "gap-fcn", -1)]
+        make_run(tmp_path / "ucr", rows, tables=UCR_TABLES)
+        table = script.cost_table(read_results(tmp_path), ROOT / "experiments")
+        costs = {row[0]: row[1:] for row in table.rows}
+        assert costs["`experiments/ucr.toml`"][:2] == ("6375", "3")
+        assert table.coverage == "3 of 6605 trainings done"
+        assert float(costs["`experiments/ucr.toml`"][2].replace(",", "")) > 1000
+
+    def test_what_nobody_measured_has_no_price(self, script):
+        table = script.cost_table([], ROOT / "experiments")
+        assert {row[3] for row in table.rows} == {"not measured"}
+
+    def test_it_keeps_evidence_once_and_writes_the_page(self, script, tmp_path, monkeypatch, capsys):
+        small = make_web_traffic(1, random_state=5), make_web_traffic(1, random_state=6)
+        monkeypatch.setattr(script, "load_web_traffic", lambda: small)
+        run = tmp_path / "results" / "false_negatives"
+        accuracy = {str(label): 0.5 for label in range(10)}
+        rows = [make_row(WEB_TRAFFIC.name, BEST, 0, per_class_accuracy=accuracy)]
+        make_run(run, rows, tables=["false_negatives"], repeats=1)
+        classifier = MilletClassifier("lite", "conjunctive", n_epochs=1, random_state=0, n_jobs=1, verbose=0)
+        classifier.fit(small[0].X, small[0].y).save(run / "models" / WEB_TRAFFIC.name / BEST / "0")
+        arguments = ["--results", str(tmp_path / "results"), "--page", str(tmp_path / "docs" / "page.md")]
+        monkeypatch.setattr("sys.argv", ["reproduction.py", *arguments])
+        monkeypatch.setattr("millet.benchmark.costs.trial_rate", lambda _: 1.0)
+        script.main()
+        assert capsys.readouterr().out == f"Wrote {tmp_path / 'docs' / 'page.md'}.\n"
+        kept = load_evidence(run)
+        expected = dataclasses.replace(classifier.explain(small[1].X), class_names=small[1].class_names)
+        for case, found in kept.items():
+            np.testing.assert_allclose(found.scores[0], expected.scores[case], rtol=1e-4, atol=1e-5)
+        before = {path: path.stat().st_mtime_ns for path in (run / "evidence").iterdir()}
+        script.keep_evidence(read_results(tmp_path / "results")[0])
+        assert {path: path.stat().st_mtime_ns for path in (run / "evidence").iterdir()} == before
+        assert "evidence" in (tmp_path / "docs" / "page.md").read_text()
