@@ -1,0 +1,141 @@
+"""Write docs/tables/rocket.md: the fast lane beside the bake-off's results of the same methods, and on WebTraffic.
+
+    python docs/scripts/rocket_table.py --published DIR
+
+Our side are the rows of results/rocket and results/rocket_webtraffic; the other side are the bake-off's files in DIR
+(as for ``millet report --published``), on the same datasets.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from millet.atomic import atomic_path
+from millet.benchmark.rows import Row, read_rows
+from millet.datasets.catalogue import find
+from millet.report import Published
+from millet.report.layout import Table, shown, shown_difference
+from millet.report.names import METRICS, ROCKETS
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "tables" / "rocket.md"
+BAKEOFF = {"minirocket": "MiniROCKET", "multirocket": "MR", "hydra": "Hydra", "multirocket-hydra": "MR-Hydra"}
+NOTE = (
+    "Every figure is of one fit, with the calibrated head; seconds are of a fit on one core of a machine that was "
+    "busy with other work. `docs/scripts/rocket_table.py` writes this page from the rows in `results`."
+)
+
+Rows = dict[tuple[str, str], Row]
+
+
+def main() -> None:
+    """Read the rows, compare, write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="Folder with run folders.")
+    parser.add_argument("--published", type=Path, required=True, help="Folder with bakeoff/.")
+    parser.add_argument("--page", type=Path, default=TABLE, help="What to write.")
+    given = parser.parse_args()
+    rows = read(given.results / "rocket")
+    published = Published(given.published)
+    tables = [means(rows, published), *others(rows), web_traffic(read(given.results / "rocket_webtraffic"))]
+    tables.append(by_dataset(rows, published))
+    parts = ["# The fast lane", NOTE, *(table.to_markdown(2) for table in tables)]
+    with atomic_path(given.page) as temporary:
+        temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"Wrote {given.page}.")
+
+
+def read(folder: Path) -> Rows:
+    """Return the finished rows of a run by dataset and model."""
+    finished = (row for row in read_rows(folder) if row["status"] == "done" and row["method"] == "own")
+    return {(row["dataset"], row["model"]): row for row in finished}
+
+
+def compared_datasets(rows: Rows, published: Published) -> list[str]:
+    """Return the datasets for which both sides have all four methods."""
+    names = sorted({name for name, _ in rows})
+    return [
+        name
+        for name in names
+        if all((name, model) in rows and published.other(name, BAKEOFF[model], "accuracy") for model in BAKEOFF)
+    ]
+
+
+def means(rows: Rows, published: Published) -> Table:
+    """Return the mean of each metric over all datasets, ours and theirs."""
+    names = compared_datasets(rows, published)
+    header = ["features", "seconds"]
+    for metric in ("accuracy", "balanced_accuracy", "auroc", "loss"):
+        header += [METRICS[metric].title, "published", "difference"]
+    lines = []
+    for model, column in BAKEOFF.items():
+        cells = [ROCKETS[model], shown(mean(rows[name, model]["train_seconds"] for name in names), 1)]
+        for metric in ("accuracy", "balanced_accuracy", "auroc", "loss"):
+            ours = mean(rows[name, model][metric] for name in names)
+            theirs = mean(published.other(name, column, metric) or np.nan for name in names)
+            cells += [shown(ours), shown(theirs), shown_difference(ours, theirs)]
+        lines.append(tuple(cells))
+    note = (
+        "Their losses are of decisions made probabilities by giving the chosen class everything; ours are of "
+        "calibrated ones."
+    )
+    return Table("Means", "", f"{len(names)} of the paper's 85 datasets", tuple(header), tuple(lines), (note,))
+
+
+def others(rows: Rows) -> Iterable[Table]:
+    """Yield the accuracy on datasets that are not among the paper's: several channels, unequal lengths."""
+    names = sorted({name for name, _ in rows if not in_paper(name)})
+    lines = [(name, *(accuracy(rows, name, model) for model in BAKEOFF)) for name in names]
+    if lines:
+        header = ("dataset", *ROCKETS.values())
+        yield Table("Several channels and unequal lengths", "", f"{len(lines)} datasets", header, tuple(lines))
+
+
+def in_paper(name: str) -> bool:
+    """Whether a dataset is one of the archive's that the bake-off has."""
+    entry = find(name)
+    return entry is not None and entry.in_paper
+
+
+def accuracy(rows: Rows, name: str, model: str) -> str:
+    """Return a cell: our accuracy, or that there is none."""
+    return shown(rows[name, model]["accuracy"] if (name, model) in rows else None)
+
+
+def web_traffic(rows: Rows) -> Table:
+    """Return prediction and evidence on WebTraffic."""
+    metrics = ("accuracy", "auroc", "loss", "aopcr", "ndcg_at_n")
+    header = ("features", "seconds", *(METRICS[metric].title for metric in metrics))
+    lines = [
+        (model, shown(row["train_seconds"], 1), *(shown(row[metric]) for metric in metrics))
+        for (_, model), row in sorted(rows.items())
+    ]
+    note = "AOPCR grows with the scale of the logits, and is not to be compared between models."
+    return Table("WebTraffic", "", f"{len(lines)} models", header, tuple(lines), (note,))
+
+
+def by_dataset(rows: Rows, published: Published) -> Table:
+    """Return the accuracy on every dataset, ours and theirs."""
+    header = ["dataset"]
+    for title in ROCKETS.values():
+        header += [title, "published"]
+    lines = []
+    for name in compared_datasets(rows, published):
+        cells = [name]
+        for model, column in BAKEOFF.items():
+            cells += [accuracy(rows, name, model), shown(published.other(name, column, "accuracy"))]
+        lines.append(tuple(cells))
+    return Table("Accuracy by dataset", "", f"{len(lines)} datasets", tuple(header), tuple(lines))
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the mean."""
+    return float(np.mean(list(values)))
+
+
+if __name__ == "__main__":
+    main()
