@@ -43,7 +43,7 @@ def cut_for(n_timepoints: int, n_taps: int) -> Cut:
     Examples
     --------
     >>> cut_for(1008, 40)
-    Cut(n_blocks=1, hop=1008, size=1080)
+    Cut(n_blocks=1, hop=1008, size=1050)
     >>> cut_for(100_000, 40).n_blocks
     98
     """
