@@ -4,7 +4,7 @@
 
 aeon may want other versions of numpy and numba than MILLET, so it runs in a process of its own, by the interpreter
 that is given; the two take turns. The first fit of each side, on a tiny dataset, is shown by itself: it compiles,
-into an empty cache. Then evidence for one case of 1008 points and ten classes, and for a batch beside the logits alone.
+into an empty cache. Then evidence for one case of 1008 points and ten classes, and for a batch beside its logits.
 """
 
 from __future__ import annotations
