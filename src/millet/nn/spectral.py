@@ -25,8 +25,8 @@ ONE_BLOCK = 1536
 BLOCK = 1024
 # With fewer blocks in a batch, or shorter ones, the kernels' own spectra cost more than they save; gradients, which
 # are slower the direct way, save more.
-FEWEST_BLOCKS = {"training": 6, "inference": 12}
-SHORTEST = 96
+FEWEST_BLOCKS = {"training": 4, "inference": 12}
+SHORTEST = 32
 
 
 class Cut(NamedTuple):
