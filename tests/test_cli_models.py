@@ -210,9 +210,12 @@ def test_the_demo_trains_shows_and_saves(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "millet.demo.RECIPE", Recipe(n_epochs=1, batch_size=64, learning_rate=0.01, schedule="one-cycle")
     )
+    monkeypatch.setattr("millet.demo.FEATURES", "minirocket")
     result = run("demo", "--out", tmp_path / "demo")
-    assert "accuracy" in result.output
+    assert result.output.count("test accuracy") == 2
     pictures = [line.strip() for line in result.output.splitlines() if line.strip().endswith(".png")]
     assert len(pictures) == 10
     assert all(Path(picture).exists() for picture in pictures)
-    assert millet.MilletClassifier.load(tmp_path / "demo" / "model").classes_.tolist() == list(range(10))
+    model = millet.load_classifier(tmp_path / "demo" / "model")
+    assert model.classes_.tolist() == list(range(10))
+    assert len(model.classifiers_) == 2

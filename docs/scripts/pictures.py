@@ -22,7 +22,7 @@ def main() -> None:
     model = parser.parse_args().model
     _, test = millet.load_dataset("WebTraffic")
     save_figure(plot_examples(test.X, test.y, test.class_names, test.relevant), IMAGES / "classes.png", dpi=90)
-    explanation = millet.MilletClassifier.load(model).explain(test.X)
+    explanation = millet.load_classifier(model).explain(test.X)
     explanation = dataclasses.replace(explanation, class_names=test.class_names)
     peaks = [case for case in range(len(test)) if test.y[case] == 8]
     case = max(peaks, key=lambda peak: explanation.probabilities[peak, 8])

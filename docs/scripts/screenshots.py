@@ -41,7 +41,7 @@ def main() -> None:
 def _write(path: Path, model: Path) -> tuple[Path, int]:
     """Write the report; return it and the peak that the model is surest of."""
     _, test = millet.load_dataset("WebTraffic")
-    classifier = millet.MilletClassifier.load(model)
+    classifier = millet.load_classifier(model)
     explanation = dataclasses.replace(classifier.explain(test.X), class_names=test.class_names)
     peaks = [case for case in range(len(test)) if test.y[case] == PEAK]
     case = max(peaks, key=lambda peak: explanation.probabilities[peak, PEAK])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from millet.classifier import MilletClassifier
+from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
 from millet.evaluation import evaluate
 from millet.explanation import Explanation
@@ -24,7 +24,7 @@ PREDICTION_METRICS = ("accuracy", "balanced_accuracy", "auroc", "loss")
 
 def report_run(
     path: str | os.PathLike[str],
-    classifier: MilletClassifier,
+    classifier: EvidenceClassifier,
     explanation: Explanation,
     dataset: Dataset,
     *,
@@ -36,7 +36,7 @@ def report_run(
     ----------
     path : path-like
         The HTML file.
-    classifier : MilletClassifier
+    classifier : MilletClassifier, RocketMilletClassifier or AveragedClassifier
         Who said it.
     explanation : Explanation
         What it said, of all cases or of those in `cases`.
