@@ -167,3 +167,40 @@ def test_fitted_classifiers_must_be_of_one_kind_of_cases(bumps):
         AveragedClassifier.of_fitted([one, rocket()])
     with pytest.raises(SeriesError, match="X has 2 channels, but AveragedClassifier"):
         AveragedClassifier.of_fitted([one]).predict(np.repeat(X, 2, axis=1))
+
+
+def test_an_average_with_code_of_ones_own_says_how_to_save_it(tmp_path, bumps):
+    from millet.nn import FCN
+
+    X, y = bumps
+    own = MilletClassifier(FCN(1), n_epochs=1, random_state=0, verbose=0).fit(X, y)
+    with pytest.raises(StorageError, match="Save each classifier by itself"):
+        AveragedClassifier.of_fitted([own]).save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_channels", 2),
+        ("n_channels", float("inf")),
+        ("feature_names", True),
+        ("classes", {"kind": "str", "values": []}),
+    ],
+)
+def test_a_description_that_contradicts_its_classifiers_is_refused(tmp_path, bumps, name, value):
+    X, y = bumps
+    fitted = RocketMilletClassifier(random_state=0, verbose=0).fit(X, y)
+    AveragedClassifier.of_fitted(iter([fitted])).save(tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    description = json.loads(file.read_text())
+    assert name in description
+    file.write_text(json.dumps({**description, name: value}).replace("Infinity", "1e400"))
+    with pytest.raises(StorageError):
+        load_classifier(tmp_path / "model")
+
+
+def test_a_weight_that_is_no_list_is_refused(bumps):
+    X, y = bumps
+    with pytest.raises(ParameterError, match="must be a list of numbers"):
+        AveragedClassifier([RocketMilletClassifier()], weights=5).fit(X, y)

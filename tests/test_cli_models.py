@@ -219,3 +219,12 @@ def test_the_demo_trains_shows_and_saves(tmp_path, monkeypatch):
     model = millet.load_classifier(tmp_path / "demo" / "model")
     assert model.classes_.tolist() == list(range(10))
     assert len(model.classifiers_) == 2
+
+
+def test_a_fit_without_checkpoints_leaves_those_of_another_run_alone(tmp_path, aeon_data):
+    unfinished = tmp_path / "model.unfinished"
+    unfinished.mkdir()
+    (unfinished / "member-0.safetensors").write_bytes(b"hours of training")
+    out = tmp_path / "model"
+    run("fit", "GunPoint", "--path", aeon_data, "--model", "minirocket", "--out", out, "--quiet")
+    assert (unfinished / "member-0.safetensors").exists()

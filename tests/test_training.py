@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from millet.bags import as_bags
 from millet.errors import MilletError, ParameterError, StorageError, TrainingError, UnknownNameError
-from millet.nn import MilletNetwork
+from millet.nn import MilletNetwork, recomputation
 from millet.training import (
     RECIPES,
     EpochRecord,
@@ -97,7 +97,7 @@ def test_one_cycle_rises_then_falls_to_nothing():
     assert max(rates) == rates[30] == pytest.approx(1.0)
     assert rates[:31] == sorted(rates[:31])
     assert rates[30:] == sorted(rates[30:], reverse=True)
-    assert rates[-1] == pytest.approx(0.0, abs=1e-12)
+    assert rates[-1] == pytest.approx(1e-4), "almost nothing, but never nothing"
 
 
 @pytest.mark.parametrize(
@@ -407,8 +407,14 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_weights(bumps, tmp_pa
 # -- processes
 
 
+# The last of 40 cases is a batch of its own, of which one of two processes has nothing.
+SHARED = Recipe(n_epochs=3, batch_size=13)
+
+
 def train_in_processes(fabric, cases, network, path):
-    history = train(network, cases, Recipe(n_epochs=3, batch_size=7), Options(seed=1), fabric)
+    # Of 13 cases one process has 7 and the other 6: by itself, only one would recompute its blocks.
+    recomputation.RECOMPUTE_ABOVE = 6.5 * cases.lengths.max()
+    history = train(network, cases, SHARED, Options(seed=1), fabric)
     if fabric.is_global_zero:
         save_file(weights_of(network), path)
     return history.column("selection_loss")
@@ -420,7 +426,7 @@ def test_two_processes_train_the_model_that_one_trains(kind, request, tmp_path):
     cases = request.getfixturevalue(kind)
     single = network()
     # Double precision, since training amplifies the last digits of the sums that processes take apart.
-    history = train(single, cases, Recipe(n_epochs=3, batch_size=7), Options(seed=1), make_fabric("cpu", "64-true"))
+    history = train(single, cases, SHARED, Options(seed=1), make_fabric("cpu", "64-true"))
     fabric = make_fabric("cpu", "64-true", processes=2)
     losses = fabric.launch(train_in_processes, cases, network(), tmp_path / "weights.safetensors")
     assert losses == pytest.approx(history.column("selection_loss"), rel=1e-6)

@@ -115,7 +115,7 @@ class AveragedClassifier(EvidenceClassifier):
             **{name: summaries[0][name] for name in ("n_cases", "shortest", "longest", "fingerprint")},
             "seconds": round(sum(summary["seconds"] for summary in summaries), 3),
         }
-        average.classifiers_ = list(classifiers)
+        average.classifiers_ = list(average.classifiers)
         return average
 
     def fit(self, X: Any, y: ArrayLike) -> AveragedClassifier:
@@ -215,11 +215,19 @@ class AveragedClassifier(EvidenceClassifier):
 
     def describe(self) -> dict[str, Any]:
         """Return everything about the fitted classifiers but their weights, as JSON can hold it."""
+        parts = [classifier.describe() for classifier in self.classifiers_]
+        if any(_holds_code(part) for part in parts):
+            raise StorageError(
+                "A network with a backbone or pooling of your own can't be saved inside an average, since code is "
+                "not stored. Save each classifier by itself, and average what was loaded by "
+                "AveragedClassifier.of_fitted."
+            )
         return {
             **describe_input(KIND, self),
             "weights": None if self.weights is None else [float(weight) for weight in self.weights],
             "classifiers": [
-                {**classifier.describe(), "n_files": len(classifier.encode())} for classifier in self.classifiers_
+                {**part, "n_files": len(classifier.encode())}
+                for part, classifier in zip(parts, self.classifiers_, strict=True)
             ],
         }
 
@@ -240,7 +248,10 @@ class AveragedClassifier(EvidenceClassifier):
                 for part, count, end in zip(description["classifiers"], counts, ends, strict=True)
             ]
             average = cls.of_fitted(fitted, weights=description["weights"])
+            classes, n_channels = average.classes_, average.n_channels_in_
             restore_input(average, description)
+            if not np.array_equal(average.classes_, classes) or average.n_channels_in_ != n_channels:
+                raise StorageError(f"{folder} is damaged: its classes or channels are not those of its classifiers.")
         return average
 
     def __sklearn_tags__(self) -> Tags:
@@ -264,11 +275,18 @@ class AveragedClassifier(EvidenceClassifier):
                 )
         if self.weights is None:
             return
+        if np.ndim(self.weights) != 1:
+            raise ParameterError(f"weights must be a list of numbers, one a classifier; got {self.weights!r}.")
         checked = [number("weights", weight, at_least=0) for weight in self.weights]
         if len(checked) != len(self.classifiers) or sum(checked) == 0:
             raise ParameterError(
                 f"weights must be {len(self.classifiers)} numbers, one a classifier and not all 0; got {checked}."
             )
+
+
+def _holds_code(description: dict[str, Any]) -> bool:
+    """Whether a parameter is code of the user's own, of which only the name is known."""
+    return any(isinstance(value, dict) and "code" in value for value in description.get("parameters", {}).values())
 
 
 def _averaged_by_all(parts: list[Explanation]) -> list[str]:

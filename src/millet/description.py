@@ -36,6 +36,8 @@ def restore_input(classifier: EvidenceClassifier, description: Mapping[str, Any]
     classifier.n_timepoints_in_ = int(description["n_timepoints"])
     if description["n_features"] is not None:
         classifier.n_features_in_ = int(description["n_features"])
+    if not isinstance(description["feature_names"], list):
+        raise StorageError(f"feature_names must be a list; got {description['feature_names']!r}.")
     if description["feature_names"]:
         classifier.feature_names_in_ = np.array(description["feature_names"], dtype=object)
     classifier.training_summary_ = dict(description["training"])
@@ -75,5 +77,14 @@ def restoring(kind: str, description: Mapping[str, Any], folder: object) -> Iter
         yield
     except StorageError:
         raise
-    except (MilletError, KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+    except (
+        MilletError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
         raise StorageError(f"{folder} does not describe a {kind} that this version can build: {error}") from None

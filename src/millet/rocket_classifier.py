@@ -207,7 +207,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             contributions=contributions,
             bias=bias,
             channel_contributions=by_channel,
-            method=self.features,
+            method=self.model_.transform,
         )
 
     @property
@@ -217,7 +217,7 @@ class RocketMilletClassifier(EvidenceClassifier):
 
     def facts(self) -> dict[str, object]:
         """Return what a reader of a report may want to know of the model: label to value, in order."""
-        return {"Features": self.features, "Head": self.head, "Weights": f"{self.n_parameters_:,}"}
+        return {"Features": self.model_.transform, "Head": self.model_.head, "Weights": f"{self.n_parameters_:,}"}
 
     @property
     def n_parameters_(self) -> int:
@@ -226,7 +226,8 @@ class RocketMilletClassifier(EvidenceClassifier):
 
     def describe(self) -> dict[str, Any]:
         """Return everything about the fitted classifier but its arrays, as JSON can hold it."""
-        parameters = self.get_params(deep=False)
+        fitted = {"features": self.model_.transform, "head": self.model_.head}
+        parameters = {**self.get_params(deep=False), **fitted}
         return {
             **describe_input(KIND, self),
             "parameters": {

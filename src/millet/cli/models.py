@@ -6,7 +6,7 @@ import csv
 import dataclasses
 import shutil
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 )
 @click.option("--head", help="Of the first four: multinomial or ridge. [default: multinomial]")
 @click.option("--spread", help="Of the first four, of evidence: taps, anchor or weighted. [default: taps]")
-@click.option("--recipe", help="How to train networks. [default: paper]")
+@click.option("--recipe", help="How to train networks: fast or paper. [default: fast]")
 @click.option("--n-estimators", type=int, help="Networks in the ensemble; the paper's has 5. [default: 1]")
 @click.option("--n-epochs", type=int, help="Passes over the training cases. [default: the recipe's]")
 @click.option("--batch-size", type=int, help="Cases a step. [default: the recipe's]")
@@ -55,7 +55,7 @@ PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **options: Any) -> None:
     """Train a model on a dataset (its training split) or a file.
 
-    After an interruption of a network's training, the same command goes on where it was.
+    After an interruption of a single network's training, the same command goes on where it was.
     """
     from millet.storage import check_target
     from millet.zoo import count_with, make_classifier
@@ -69,10 +69,11 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     train, test = load_source(source, path)
     if train.y is None:
         raise LabelError(f"{source} has no labels; training needs one for every series.")
-    with explained_interruption(unfinished):
+    with explained_interruption(unfinished) if checkpoints else nullcontext():
         classifier.fit(train.X, train.y)
     classifier.save(out)
-    shutil.rmtree(unfinished, ignore_errors=True)
+    if checkpoints:
+        shutil.rmtree(unfinished, ignore_errors=True)
     click.echo(_fit_summary(classifier, train, test))
     click.echo(f"Saved to {out}")
     click.echo(f"Next: millet explain {out} {source} --out evidence.png --case 0")

@@ -37,7 +37,7 @@ class BatchDropout(nn.Module):
 
 def _roll(n_rows: int, like: Tensor) -> Tensor:
     """Return a number from 0 to 65535, all equally likely, for each value: four from each draw of 64 bits."""
-    per_row = like[0].numel()
+    per_row = like.shape[1] * like.shape[2]  # a process may have no row at all
     draws = torch.empty(-(-n_rows * per_row // 4), dtype=torch.int64).random_(-(1 << 63), (1 << 63) - 1)
     numbers = draws.view(torch.int16)[: n_rows * per_row].to(torch.float32).add_(1 << 15)
     # In the order in which the values lie in memory: the mask is as good, and what follows runs straight through.

@@ -24,6 +24,9 @@ from millet.nn.poolings import POOLINGS, BagOutput, GapPooling
 
 BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTime, "lite": Lite, "resnet": ResNet}
 
+# Encodings of longer series take much memory, and little time beside the network.
+REMEMBERED_TIMEPOINTS = 20_000
+
 
 def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
     """Return the sines and cosines of Vaswani et al. (2017) for any positions: (..., T) -> (..., T, d_model).
@@ -41,8 +44,14 @@ def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
     return encoding.transpose(-1, -2)
 
 
-@lru_cache(maxsize=2)
 def _encoding_of_all(n_timepoints: int, d_model: int, device: torch.device) -> Tensor:
+    """Return the encoding of all positions of a series; those of long series are not remembered."""
+    make = _remembered_encoding if n_timepoints <= REMEMBERED_TIMEPOINTS else _remembered_encoding.__wrapped__
+    return make(n_timepoints, d_model, device)
+
+
+@lru_cache(maxsize=2)
+def _remembered_encoding(n_timepoints: int, d_model: int, device: torch.device) -> Tensor:
     # An ordinary tensor, whoever asks first: one made in inference mode could not be trained with.
     with torch.inference_mode(False):
         return positional_encoding(torch.arange(n_timepoints, device=device), d_model)

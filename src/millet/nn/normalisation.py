@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import torch
-import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from millet.nn.convolution import Affine
+from millet.nn.processes import over_processes, several_processes
 from millet.nn.recomputation import recomputing
-
-
-def _several_processes() -> bool:
-    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
-
-
-class _SumOverProcesses(torch.autograd.Function):
-    """The sum of a tensor over all processes; its gradient is summed over them, too."""
-
-    @staticmethod
-    def forward(ctx: Any, part: Tensor) -> Tensor:
-        total = part.clone()
-        dist.all_reduce(total)
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        total = gradient.clone()
-        dist.all_reduce(total)
-        return total
-
-
-def _over_processes(part: Tensor) -> Tensor:
-    """Sum over the processes that share a batch."""
-    if not _several_processes():
-        return part
-    total: Tensor = _SumOverProcesses.apply(part)  # type: ignore[no-untyped-call]
-    return total
 
 
 @final
@@ -47,7 +19,7 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
 
     def forward(self, x: Tensor, valid: Tensor | None = None) -> Tensor:
         """Normalise (B, C, T); `valid` (B, 1, T) is True inside each case, None where all are."""
-        several = _several_processes()
+        several = several_processes()
         plain = valid is None and not several and x.shape[0] * x.shape[2] > 1
         if plain and self.training and recomputing():
             return self._normalise_again(x)
@@ -73,10 +45,12 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         assert self.running_var is not None
         assert self.num_batches_tracked is not None
         assert self.momentum is not None
-        count = _over_processes(valid.sum().to(x.dtype))
-        mean = _over_processes((x * valid).sum((0, 2))) / count
+        dtype = x.dtype
+        x = x.to(torch.promote_types(dtype, torch.float32))  # sums of half precision would be worth little
+        count = over_processes(valid.sum().to(x.dtype))
+        mean = over_processes((x * valid).sum((0, 2))) / count
         centred = x - mean[:, None]
-        variance = _over_processes((centred.square() * valid).sum((0, 2))) / count
+        variance = over_processes((centred.square() * valid).sum((0, 2))) / count
         if not recomputing():
             with torch.no_grad():
                 self.num_batches_tracked += 1
@@ -84,4 +58,4 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
                 unbiased = variance * (count / (count - 1).clamp(min=1))
                 self.running_var.lerp_(unbiased.to(self.running_var.dtype), self.momentum)
         scaled = centred * torch.rsqrt(variance + self.eps)[:, None]
-        return scaled * self.weight[:, None] + self.bias[:, None]
+        return (scaled * self.weight[:, None] + self.bias[:, None]).to(dtype)

@@ -149,7 +149,7 @@ class InstancePooling(Pooling):
         predictions = self.classify(z)  # (B, T, K)
         evidence = _by_class(predictions, valid)
         logits = mean_over_time(predictions, valid)
-        return BagOutput(logits, evidence, None, evidence, torch.zeros_like(logits[0]))
+        return BagOutput(logits, evidence, None, evidence, logits.new_zeros(logits.shape[1]))
 
 
 @final
@@ -174,7 +174,7 @@ class AdditivePooling(Pooling):
             _by_class(attention * predictions, valid),
             _by_class(attention, valid)[:, 0],
             _by_class(predictions, valid),
-            torch.zeros_like(logits[0]),
+            logits.new_zeros(logits.shape[1]),
         )
 
 
@@ -203,7 +203,9 @@ class ConjunctivePooling(Pooling):
         weighted = attention * self.classify(z)  # (B, T, K)
         evidence = _by_class(weighted, valid)
         logits = mean_over_time(weighted, valid)
-        return BagOutput(logits, evidence, _by_class(attention, valid)[:, 0], evidence, torch.zeros_like(logits[0]))
+        return BagOutput(
+            logits, evidence, _by_class(attention, valid)[:, 0], evidence, logits.new_zeros(logits.shape[1])
+        )
 
 
 POOLINGS: dict[str, type[Pooling]] = {

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from millet.nn.processes import most_of_processes
+
 # Timepoints of a batch above which blocks are recomputed; InceptionTime keeps some 25 KB for each.
 RECOMPUTE_ABOVE = 200_000
 
@@ -29,7 +31,7 @@ def recomputing() -> bool:
 
 def forgetful(block: nn.Module, compute: Block, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
     """Return what a block computes of (B, C, T); of very long batches nothing else is kept for the gradients."""
-    if torch.is_grad_enabled() and block.training and x.shape[0] * x.shape[2] > RECOMPUTE_ABOVE:
+    if torch.is_grad_enabled() and block.training and _n_timepoints(x) > RECOMPUTE_ABOVE:
         kept: Tensor = checkpoint(
             compute,
             x,
@@ -41,6 +43,11 @@ def forgetful(block: nn.Module, compute: Block, x: Tensor, lengths: Tensor | Non
         )
         return kept
     return compute(x, lengths, valid)
+
+
+def _n_timepoints(x: Tensor) -> int:
+    """Return the most timepoints that a process has: they meet in every block, so all recompute it, or none."""
+    return most_of_processes(x.shape[0] * x.shape[2], x.device)
 
 
 def _contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:

@@ -103,7 +103,8 @@ class Recipe:
         if progress < rise:
             return lowest + (self.learning_rate - lowest) * (1 - math.cos(math.pi * progress / rise)) / 2
         fall = (min(progress, 1.0) - rise) / (1 - rise)
-        return self.learning_rate * (1 + math.cos(math.pi * fall)) / 2
+        # Never nothing: the first step may come when the time is up already.
+        return max(self.learning_rate * (1 + math.cos(math.pi * fall)) / 2, self.learning_rate * 1e-4)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as JSON can hold it."""
