@@ -61,7 +61,8 @@ def test_every_tier_of_every_experiment_file_is_sound(file):
     for tier in ("smoke", "short", "paper"):
         experiment = load_experiment(file, tier)
         assert experiment.name == file.stem
-        assert experiment.tables
+        # The paper has no tables of the fast lane.
+        assert experiment.tables or all(model.is_rocket for model in experiment.models)
         assert all_cells(experiment)
         assert json.loads(json.dumps(experiment.to_dict())) == experiment.to_dict()
 
