@@ -43,7 +43,7 @@ def main() -> None:
     published = Published(given.published)
     tables = [means(rows, published), *others(rows), web_traffic(read(given.results / "rocket_webtraffic"))]
     tables.append(by_dataset(rows, published))
-    parts = ["# The fast lane", NOTE, *(table.to_markdown(2) for table in tables)]
+    parts = ["# The fast lane", NOTE, *(table.to_markdown(2) for table in tables if table.rows)]
     with atomic_path(given.page) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"Wrote {given.page}.")
