@@ -23,7 +23,8 @@ from millet.fitting import choose_hardware, fit_members
 from millet.models import describe_classifier, encode_network, restore_classifier
 from millet.nn import BagOutput, MilletNetwork, average_outputs
 from millet.storage import load_model
-from millet.training import Callback, History, Recipe, inference_batches, slow_work
+from millet.training import Callback, History, Recipe, inference_batches
+from millet.watching import slow_work
 
 
 class MilletClassifier(EvidenceClassifier):

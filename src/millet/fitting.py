@@ -7,7 +7,6 @@ Out: networks, history and a summary, for `millet.classifier`.
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from millet.atomic import atomic_path
 from millet.bags import Bags
 from millet.checks import integer, number
+from millet.contract import data_summary
 from millet.errors import ParameterError, StorageError, lookup
 from millet.nn import MilletNetwork
 from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_recipe, train_members
@@ -49,12 +49,12 @@ def fit_members(
     """
     started = time.monotonic()
     recipe = check_parameters(classifier)
-    fingerprint = _fingerprint(bags, codes)
+    data = data_summary(bags, codes)
     rng = check_random_state(classifier.random_state)
     seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]
     folder = None if classifier.checkpoint_dir is None else Path(classifier.checkpoint_dir)
     if folder is not None:
-        seeds = _claim_checkpoints(folder, classifier, recipe, fingerprint, seeds)
+        seeds = _claim_checkpoints(folder, classifier, recipe, data["fingerprint"], seeds)
     training, validation = _split(classifier, bags, codes, seeds[0])
     weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
     device, precision = choose_hardware(classifier.device, classifier.precision)
@@ -83,12 +83,9 @@ def fit_members(
     trained = train_members(plans, classifier.n_jobs)
     history = History([record for _, member_history in trained for record in member_history])
     summary = {
-        "n_cases": len(bags),
-        "shortest": int(bags.lengths.min()),
-        "longest": bags.n_timepoints,
+        **data,
         "n_epochs": [len(member_history) for _, member_history in trained],
         "seconds": round(time.monotonic() - started, 3),
-        "fingerprint": fingerprint,
     }
     return [network for network, _ in trained], history, summary
 
@@ -176,10 +173,6 @@ def _computes_in_bf16(device: str) -> bool:
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported())
     return device == "cpu" and bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
-
-
-def _fingerprint(bags: Bags, codes: Codes) -> str:
-    return hashlib.sha256(bags.fingerprint().encode() + codes.tobytes()).hexdigest()
 
 
 def _claim_checkpoints(

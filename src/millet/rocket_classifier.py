@@ -6,7 +6,6 @@ Out: predictions, and `Explanation`: the features of `millet.rocket` split exact
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any, final
@@ -24,6 +23,7 @@ from millet.description import describe_input, describe_preprocessing, plain_par
 from millet.errors import ParameterError, StorageError, lookup
 from millet.explanation import Explanation
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS, RocketModel
+from millet.watching import slow_work, someone_watches
 
 KIND = "RocketMilletClassifier"
 # Not part of a model: they belong to the machine or the moment.
@@ -140,7 +140,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             head=self.head,
             seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
             n_jobs=_n_jobs(self.n_jobs),
-            progress=bool(self.verbose) and _someone_watches(),
+            progress=bool(self.verbose) and someone_watches(),
         )
         self._remember_input(X, bags, classes)
         self.model_ = model
@@ -279,20 +279,10 @@ class RocketMilletClassifier(EvidenceClassifier):
             )
 
     def _batches(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        from tqdm.auto import tqdm
-
         self.model_.n_jobs = _n_jobs(self.n_jobs)
-        starts = range(0, len(bags), BATCH_SIZE)
-        for start in tqdm(
-            starts, unit="batch", delay=2, leave=False, disable=not (self.verbose and _someone_watches())
-        ):
+        for start in slow_work(range(0, len(bags), BATCH_SIZE), "batch", show=bool(self.verbose)):
             chosen = np.arange(start, min(start + BATCH_SIZE, len(bags)))
             yield chosen, bags.batch(chosen)
-
-
-def _someone_watches() -> bool:
-    """Whether standard error is a terminal, or this is a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 def _n_jobs(value: Any) -> int:

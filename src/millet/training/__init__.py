@@ -4,7 +4,6 @@ from millet.training.callbacks import Callback, TensorBoardCallback
 from millet.training.history import EpochRecord, History
 from millet.training.loop import Labelled, Options, inference_batches, make_fabric, train
 from millet.training.members import MemberPlan, train_members
-from millet.training.progress import slow_work
 from millet.training.recipe import RECIPES, Recipe, as_recipe
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "as_recipe",
     "inference_batches",
     "make_fabric",
-    "slow_work",
     "train",
     "train_members",
 ]

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
 from millet.training.history import EpochRecord
+from millet.watching import someone_watches
 
 if TYPE_CHECKING:
     from millet.training.loop import Options
-
-T = TypeVar("T")
-
-
-def someone_watches() -> bool:
-    """Whether standard error is a terminal, or this is a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
-
-
-def slow_work(items: Sequence[T], unit: str, *, show: bool) -> Iterable[T]:
-    """Iterate with a bar that appears once the work has taken two seconds."""
-    bar: Iterable[T] = tqdm(items, unit=unit, delay=2, leave=False, disable=not (show and someone_watches()))
-    return bar
 
 
 class EpochBar:
