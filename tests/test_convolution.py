@@ -301,3 +301,46 @@ def test_a_second_derivative_is_refused_rather_than_wrong():
     (first,) = torch.autograd.grad(convolution(x).square().sum(), [x], create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.sum().backward()
+
+
+@each_padding
+@settings(max_examples=10, deadline=None)
+@given(
+    lengths=LENGTHS,
+    kernel_size=st.integers(2, 21),
+    dilation=st.integers(1, 4),
+    channels_and_groups=st.sampled_from([(1, 5, 1), (3, 6, 3), (4, 4, 4)]),
+    seed=SEEDS,
+)
+def test_kernels_of_a_single_channel_and_their_gradients_are_torchs(
+    padding, lengths, kernel_size, dilation, channels_and_groups, seed
+):
+    n_in, n_out, groups = channels_and_groups
+    ours = SameConv1d(n_in, n_out, kernel_size, padding, dilation=dilation, groups=groups).double()
+    cases, ends = ragged_batch(lengths, n_in, seed, 1e3, torch.float64)
+    x = cases.clone().requires_grad_()
+    inside = valid_timepoints(ends, x.shape[2])
+    came = ours(x, ends) * inside
+    reach = (kernel_size - 1) * dilation
+    for case, length, found in zip(x, lengths, came, strict=True):
+        padded = pad_case(case[:, :length], reach // 2, reach - reach // 2, padding)
+        wanted = F.conv1d(padded[None], ours.weight, ours.bias, 1, 0, dilation, groups)[0]
+        torch.testing.assert_close(found[:, :length], wanted)
+        sources = [x, ours.weight, ours.bias]
+        gradients = torch.autograd.grad(found.square().sum(), sources, retain_graph=True)
+        for gradient, oracle in zip(gradients, torch.autograd.grad(wanted.square().sum(), sources), strict=True):
+            torch.testing.assert_close(gradient, oracle)
+
+
+def test_a_depthwise_convolution_does_not_depend_on_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr("millet.nn.single.WORTH_A_THREAD", 1)
+    torch.manual_seed(0)
+    convolution = SameConv1d(6, 6, 9, "replicate", groups=6)
+    x = torch.randn(4, 6, 50, requires_grad=True)
+    found = []
+    for threads in (1, 2, 6, 64):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        out = convolution(x)
+        found.append([out, *torch.autograd.grad(out.square().sum(), [x, convolution.weight])])
+    for other in found[1:]:
+        assert all(torch.equal(one, two) for one, two in zip(found[0], other, strict=True))

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from millet.errors import lookup
+from millet.nn.single import convolve_single
 
 
 def _clamp(index: Tensor, last: Tensor) -> Tensor:
@@ -113,22 +114,30 @@ class SameConv1d(nn.Conv1d):
             bias = after.shift if bias is None else bias * after.scale + after.shift
         dilation = self.dilation[0]
         reach = (self.kernel_size[0] - 1) * dilation
+        if reach and self.groups == self.in_channels and x.device.type == "cpu":
+            return self._convolve_single(x, lengths, weight, bias)
         if reach:
             x = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)
         elif x.device.type == "cpu" and self.groups == 1:
             return _mix_channels(x, weight, bias)
         if self._gradients_are_slow(x):
-            convolved: Tensor = _Convolution.apply(  # type: ignore[no-untyped-call]
-                x, weight, bias, dilation, self.groups
-            )
+            convolved: Tensor = _Convolution.apply(x, weight, bias, dilation)  # type: ignore[no-untyped-call]
             return convolved
         return F.conv1d(x, weight, bias, dilation=dilation, groups=self.groups)
 
+    def _convolve_single(self, x: Tensor, lengths: Tensor | None, weight: Tensor, bias: Tensor | None) -> Tensor:
+        n_timepoints, dilation = x.shape[2], self.dilation[0]
+        reach = (self.kernel_size[0] - 1) * dilation
+        left = reach // 2
+        if self.edge != "replicate":
+            x, lengths, left = extend(x, left, reach - left, lengths, self.edge), None, 0
+        convolved = convolve_single(x, weight, n_timepoints, dilation, left, lengths)
+        return convolved if bias is None else convolved + bias[:, None]
+
     def _gradients_are_slow(self, x: Tensor) -> bool:
         """Whether a CPU's own gradients of this convolution are slow: many taps, several channels, long series."""
-        wide = self.in_channels >= 8 and self.kernel_size[0] >= 8
-        depthwise = self.groups == self.in_channels == self.out_channels
-        worth_it = depthwise or (self.groups == 1 and x.shape[0] * x.shape[2] >= FEW_TIMEPOINTS)
+        wide = self.groups == 1 and self.in_channels >= 8 and self.kernel_size[0] >= 8
+        worth_it = x.shape[0] * x.shape[2] >= FEW_TIMEPOINTS
         return wide and worth_it and x.device.type == "cpu" and torch.is_grad_enabled()
 
 
@@ -147,32 +156,27 @@ class _Convolution(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dilation: int, groups: int) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dilation: int) -> Tensor:
         ctx.save_for_backward(x, weight)
-        ctx.dilation, ctx.groups, ctx.has_bias = dilation, groups, bias is not None
-        return F.conv1d(x, weight, bias, dilation=dilation, groups=groups)
+        ctx.dilation, ctx.has_bias = dilation, bias is not None
+        return F.conv1d(x, weight, bias, dilation=dilation)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None, None]:
         # Under autocast the gradient comes in lower precision than what was saved.
         x, weight = (saved.to(gradient.dtype) for saved in ctx.saved_tensors)
-        n_taps = weight.shape[2]
         of_x = None
         if ctx.needs_input_grad[0]:
-            reach = (n_taps - 1) * ctx.dilation
-            flipped = weight.flip(2) if ctx.groups > 1 else weight.flip(2).transpose(0, 1)
+            reach = (weight.shape[2] - 1) * ctx.dilation
             padded = F.pad(gradient, (reach, reach))
-            of_x = F.conv1d(padded, flipped, dilation=ctx.dilation, groups=ctx.groups)
-        if ctx.groups > 1:
-            of_weight = _depthwise_gradient(gradient, x, n_taps, ctx.dilation)
-        else:
-            of_weight = _dense_gradient(gradient, x, weight, ctx.dilation)
+            of_x = F.conv1d(padded, weight.flip(2).transpose(0, 1), dilation=ctx.dilation)
+        of_weight = _kernel_gradient(gradient, x, weight, ctx.dilation)
         of_bias = gradient.sum((0, 2)) if ctx.has_bias else None
-        return of_x, of_weight, of_bias, None, None
+        return of_x, of_weight, of_bias, None
 
 
-def _dense_gradient(gradient: Tensor, x: Tensor, weight: Tensor, dilation: int, taps_at_once: int = 10) -> Tensor:
+def _kernel_gradient(gradient: Tensor, x: Tensor, weight: Tensor, dilation: int, taps_at_once: int = 10) -> Tensor:
     """Return the kernel's gradient, a few taps at a time."""
     only_kernel = [False, True, False]
     pieces: list[Tensor] = []
@@ -185,22 +189,3 @@ def _dense_gradient(gradient: Tensor, x: Tensor, weight: Tensor, dilation: int, 
         )
         pieces.append(piece)
     return torch.cat(pieces, dim=2)
-
-
-def _depthwise_gradient(gradient: Tensor, x: Tensor, n_taps: int, dilation: int, span: int = 32) -> Tensor:
-    """Return the gradient of a kernel with one row of taps a channel, by one matrix product a channel.
-
-    Timepoints are cut into spans. The product of all spans of the gradient with the windows of x that their taps
-    reach holds every pair of timepoints of a window; the pairs that a tap joins lie on one of its diagonals.
-    """
-    _, n_channels, n_timepoints = gradient.shape
-    reach = (n_taps - 1) * dilation
-    window = span + reach
-    fill = -n_timepoints % span
-    spans = F.pad(gradient, (0, fill)).unfold(2, span, span)  # (B, C, n_spans, span)
-    windows = F.pad(x, (0, fill)).unfold(2, window, span)  # (B, C, n_spans, window)
-    left = spans.transpose(0, 1).reshape(n_channels, -1, span)
-    right = windows.transpose(0, 1).reshape(n_channels, -1, window)
-    pairs = torch.bmm(left.transpose(1, 2), right)  # (C, span, window)
-    diagonals = pairs.as_strided((n_channels, span, n_taps), (span * window, window + 1, dilation))
-    return diagonals.sum(1)[:, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.rocket.compiled import compiled
+from millet.compiled import compiled
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]

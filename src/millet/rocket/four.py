@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.rocket.compiled import compiled, compiled_reduction
+from millet.compiled import compiled, compiled_reduction
 from millet.rocket.convolution import convolve_fixed, sum_channels
 from millet.rocket.ppv import count_steps, output_margin, tap_sizes
 from millet.rocket.series import represent

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.rocket.compiled import compiled
+from millet.compiled import compiled
 from millet.rocket.convolution import add_to, convolve
 from millet.rocket.series import represent
 from millet.rocket.spreading import WEIGHTED, lay

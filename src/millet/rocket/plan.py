@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millet.bags import Batch
+from millet.compiled import compiled
 from millet.errors import StorageError
-from millet.rocket.compiled import compiled
 from millet.rocket.convolution import convolve_fixed, sum_channels
 from millet.rocket.series import MAX_CHANNELS, represent
 from millet.rocket.stored import take, take_channels, take_dilations

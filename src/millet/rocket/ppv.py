@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.rocket.compiled import compiled, compiled_reduction
+from millet.compiled import compiled, compiled_reduction
 from millet.rocket.convolution import convolve_fixed, sum_channels
 from millet.rocket.series import represent
 from millet.rocket.spreading import WEIGHTED, lay

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.rocket.compiled import compiled
+from millet.compiled import compiled
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.rocket.compiled import compiled
+from millet.compiled import compiled
 
 Floats = NDArray[np.float32]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.rocket.compiled import compiled
+from millet.compiled import compiled
 
 ANCHOR, TAPS, WEIGHTED = 0, 1, 2
 SPREADS = {"anchor": ANCHOR, "taps": TAPS, "weighted": WEIGHTED}

@@ -1,6 +1,6 @@
 """Compiled functions: Numba without the interpreter's lock, kept on disk between runs.
 
-The functions never start threads themselves: `millet.rocket.threads` runs them on several cases at once. So they
+The functions never start threads themselves: `millet.threads` runs them on several cases at once. So they
 can be called from any thread and in any worker process, which Numba's own thread pools do not allow everywhere.
 """
 
@@ -22,6 +22,11 @@ def compiled(function: Function) -> Function:
 def compiled_reduction(function: Function) -> Function:
     """Compile a function whose sums may be reordered: only for sums that are exact in whatever order."""
     return _compile(function, fastmath={"reassoc", "nsz"})
+
+
+def compiled_for_gradients(function: Function) -> Function:
+    """Compile a function whose sums may be reordered and fused, as those of networks and their gradients are."""
+    return _compile(function, fastmath={"reassoc", "nsz", "contract"})
 
 
 def _compile(function: Function, fastmath: bool | set[str]) -> Function:

@@ -1,0 +1,223 @@
+"""Convolutions whose kernels each see a single channel: depthwise ones, and those of series of one channel.
+
+In:  (B, C, T) values and kernels (M * C, 1, K), M for each channel. Out: (B, M * C, T), and gradients.
+
+A row of a case fits the fastest cache of a CPU, and all taps are applied while it is there: extended beyond its ends,
+convolved, correlated with its gradient. Libraries that are made for many channels go through memory once a tap, or
+copy every window.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from millet.compiled import compiled_for_gradients
+from millet.threads import for_each_block
+
+Array = NDArray[Any]
+
+TAPS_AT_ONCE = 4
+# Less than this many products are done sooner than a thread has started.
+WORTH_A_THREAD = 1_000_000
+
+
+def convolve_single(
+    x: Tensor, weight: Tensor, n_timepoints: int, dilation: int, left: int, lengths: Tensor | None
+) -> Tensor:
+    """Convolve each channel by its own kernels, with gradients.
+
+    Parameters
+    ----------
+    x : Tensor of shape (B, C, U)
+        On the CPU; cases that are shorter end at their `lengths`, and go on with their last value.
+    weight : Tensor of shape (M * C, 1, K)
+        The first M kernels are for the first channel, and so on.
+    n_timepoints : int
+        Timepoints of the result, T.
+    dilation : int
+    left : int
+        How far the first window reaches beyond the beginning, where the first value goes on.
+    lengths : Tensor of shape (B,), or None
+        Where each case ends; None where all have U timepoints.
+
+    Examples
+    --------
+    >>> x = torch.tensor([[[1.0, 2.0, 4.0]]])
+    >>> convolve_single(x, torch.tensor([[[-1.0, 1.0]]]), 3, dilation=1, left=1, lengths=None)
+    tensor([[[0., 1., 2.]]])
+    """
+    ends = torch.full((len(x),), x.shape[2]) if lengths is None else lengths
+    exact = torch.float64 if x.dtype == weight.dtype == torch.float64 else torch.float32
+    convolved: Tensor = _SingleConvolution.apply(  # type: ignore[no-untyped-call]
+        x.to(exact), weight.to(exact), ends, n_timepoints, dilation, left
+    )
+    return convolved.to(x.dtype)
+
+
+class _SingleConvolution(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, ends: Tensor, n_timepoints: int, dilation: int, left: int
+    ) -> Tensor:
+        ctx.save_for_backward(x, weight, ends)
+        ctx.dilation, ctx.left = dilation, left
+        out = x.new_empty((len(x), len(weight), n_timepoints))
+        given = _array(x), _array(ends), left, _array(weight)[:, 0], dilation, _array(out)
+        _in_blocks(_convolve, given, len(weight), out.numel() * weight.shape[2])
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None, None, None, None]:
+        x, weight, ends = ctx.saved_tensors
+        gradient = gradient.to(x.dtype)
+        before = _array(x), _array(ends), ctx.left
+        after = ctx.dilation, _array(gradient)
+        n_products = gradient.numel() * weight.shape[2]
+        of_x = of_weight = None
+        if ctx.needs_input_grad[1]:
+            of_weight = torch.zeros_like(weight)
+            _in_blocks(_correlate, (*before, of_weight.numpy()[:, 0], *after), len(weight), n_products)
+        if ctx.needs_input_grad[0]:
+            of_x = torch.zeros_like(x, memory_format=torch.contiguous_format)
+            _in_blocks(_spread, (of_x.numpy(), *before[1:], _array(weight)[:, 0], *after), x.shape[1], n_products)
+        return of_x, of_weight, None, None, None, None
+
+
+def _array(tensor: Tensor) -> Array:
+    values: Array = tensor.detach().contiguous().numpy()
+    return values
+
+
+def _in_blocks(kernel: Any, given: tuple[Any, ...], n_rows: int, n_products: int) -> None:
+    threads = min(torch.get_num_threads(), 1 + n_products // WORTH_A_THREAD, n_rows)
+    for_each_block(lambda first, stop: kernel(*given, first, stop), n_rows, -(-n_rows // threads), threads)
+
+
+@compiled_for_gradients
+def _convolve(
+    x: Array, ends: Array, left: int, weight: Array, dilation: int, out: Array, first: int, stop: int
+) -> None:
+    n_cases, n_out, n_timepoints = out.shape
+    n_kernels = n_out // x.shape[1]
+    row = np.empty(n_timepoints + (weight.shape[1] - 1) * dilation, x.dtype)
+    for case in range(n_cases):
+        for channel in range(first, stop):
+            if channel == first or channel % n_kernels == 0:
+                _extend(x[case, channel // n_kernels], ends[case], left, row)
+            out[case, channel] = 0
+            _add_taps(row, weight[channel], dilation, out[case, channel])
+
+
+@compiled_for_gradients
+def _correlate(
+    x: Array, ends: Array, left: int, of_weight: Array, dilation: int, gradient: Array, first: int, stop: int
+) -> None:
+    """Add to each tap's gradient the products of what it saw with the gradient of what it helped to make."""
+    n_cases, n_out, n_timepoints = gradient.shape
+    n_taps = of_weight.shape[1]
+    n_kernels = n_out // x.shape[1]
+    row = np.empty(n_timepoints + (n_taps - 1) * dilation, x.dtype)
+    for case in range(n_cases):
+        for channel in range(first, stop):
+            if channel == first or channel % n_kernels == 0:
+                _extend(x[case, channel // n_kernels], ends[case], left, row)
+            tap = 0
+            while tap + TAPS_AT_ONCE <= n_taps:
+                seen = row[tap * dilation :]
+                _add_four_products(gradient[case, channel], seen, dilation, of_weight[channel, tap:])
+                tap += TAPS_AT_ONCE
+            while tap < n_taps:
+                _add_product(gradient[case, channel], row[tap * dilation :], of_weight[channel, tap:])
+                tap += 1
+
+
+@compiled_for_gradients
+def _spread(
+    of_x: Array, ends: Array, left: int, weight: Array, dilation: int, gradient: Array, first: int, stop: int
+) -> None:
+    """Convolve the gradient with the flipped kernels; what fell beyond an end belongs to the value there."""
+    n_cases, n_out, n_timepoints = gradient.shape
+    n_kernels = n_out // of_x.shape[1]
+    reach = (weight.shape[1] - 1) * dilation
+    padded = np.zeros(n_timepoints + 2 * reach, of_x.dtype)
+    of_row = np.empty(n_timepoints + reach, of_x.dtype)
+    for case in range(n_cases):
+        for channel in range(first, stop):
+            of_row[:] = 0
+            for kernel in range(channel * n_kernels, (channel + 1) * n_kernels):
+                padded[reach : reach + n_timepoints] = gradient[case, kernel]
+                _add_taps(padded, weight[kernel, ::-1].copy(), dilation, of_row)
+            _fold(of_row, ends[case], left, of_x[case, channel])
+
+
+@compiled_for_gradients
+def _extend(row: Array, end: int, left: int, extended: Array) -> None:
+    inside = min(end, extended.size - left)
+    extended[:left] = row[0]
+    extended[left : left + inside] = row[:inside]
+    extended[left + inside :] = row[end - 1]
+
+
+@compiled_for_gradients
+def _fold(of_extended: Array, end: int, left: int, of_row: Array) -> None:
+    inside = min(end, of_extended.size - left)
+    of_row[:inside] = of_extended[left : left + inside]
+    of_row[0] += of_extended[:left].sum()
+    of_row[end - 1] += of_extended[left + inside :].sum()
+
+
+@compiled_for_gradients
+def _add_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
+    tap = 0
+    while tap + TAPS_AT_ONCE <= taps.size:
+        _add_four_taps(row[tap * dilation :], taps[tap:], dilation, out)
+        tap += TAPS_AT_ONCE
+    while tap < taps.size:
+        _add_tap(row[tap * dilation :], taps[tap], out)
+        tap += 1
+
+
+# Slices of the very length of the loop: else each index is checked for being negative, and nothing is vectorised.
+@compiled_for_gradients
+def _add_four_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
+    n, one, two, three = out.size, dilation, 2 * dilation, 3 * dilation
+    a, b, c, d = row[:n], row[one : one + n], row[two : two + n], row[three : three + n]
+    of_a, of_b, of_c, of_d = taps[0], taps[1], taps[2], taps[3]
+    for t in range(n):
+        out[t] += (of_a * a[t] + of_b * b[t]) + (of_c * c[t] + of_d * d[t])
+
+
+@compiled_for_gradients
+def _add_tap(row: Array, tap: float, out: Array) -> None:
+    seen = row[: out.size]
+    for t in range(out.size):
+        out[t] += tap * seen[t]
+
+
+@compiled_for_gradients
+def _add_four_products(gradient: Array, row: Array, dilation: int, sums: Array) -> None:
+    n, one, two, three = gradient.size, dilation, 2 * dilation, 3 * dilation
+    a, b, c, d = row[:n], row[one : one + n], row[two : two + n], row[three : three + n]
+    of_a, of_b, of_c, of_d = sums[0], sums[1], sums[2], sums[3]
+    for t in range(n):
+        of_a += gradient[t] * a[t]
+        of_b += gradient[t] * b[t]
+        of_c += gradient[t] * c[t]
+        of_d += gradient[t] * d[t]
+    sums[0], sums[1], sums[2], sums[3] = of_a, of_b, of_c, of_d
+
+
+@compiled_for_gradients
+def _add_product(gradient: Array, row: Array, sums: Array) -> None:
+    seen = row[: gradient.size]
+    total = sums[0]
+    for t in range(gradient.size):
+        total += gradient[t] * seen[t]
+    sums[0] = total
