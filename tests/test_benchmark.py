@@ -1,5 +1,6 @@
 """The benchmark: strict files, a grid that survives anything, and one row for every cell, once."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -190,6 +191,18 @@ def test_estimates_follow_the_measured_speed(tmp_path):
     (cell,) = all_cells(experiment)
     spent = sum(row[name] for name in TIMES[:4])
     assert Costs(experiment, None, [row]).seconds(cell) == pytest.approx(spent * row["machine"]["n_threads"])
+
+
+def test_nothing_is_explained_where_no_metric_asks_for_it(tmp_path, monkeypatch):
+    experiment = tiny(tmp_path)
+    predictions_only = dataclasses.replace(experiment, metrics=("accuracy", "auroc"))
+    (cell,) = all_cells(experiment)
+    assert Costs(predictions_only, None).seconds(cell) < Costs(experiment, None).seconds(cell)
+    monkeypatch.setattr("millet.MilletClassifier.explain", None)
+    assert not run_benchmark(predictions_only, tmp_path / "run", n_jobs=1).failed
+    (row,) = read_rows(tmp_path / "run")
+    assert 0 <= row["accuracy"] <= 1
+    assert row["per_class_accuracy"].keys() == {"0", "8"}
 
 
 def test_a_plan_counts_cells_and_hours_without_running_any(tmp_path):

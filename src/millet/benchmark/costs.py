@@ -18,6 +18,7 @@ import torch.nn.functional as F
 
 from millet.benchmark.cells import Cell
 from millet.benchmark.experiment import Experiment
+from millet.benchmark.measure import needs_evidence
 from millet.benchmark.models import OWN
 from millet.benchmark.rows import Row
 from millet.benchmark.sources import Size
@@ -27,8 +28,13 @@ from millet.rocket_classifier import RocketMilletClassifier
 
 # Forwards, backwards (twice the work), and the inference pass that selects the best epoch.
 PASSES_PER_EPOCH = 4
-# Predicting and explaining, then four orders of removal in ten steps that leave 72.5 % of a series on average.
-PASSES_PER_EVALUATION = 2 + 4 * 10 * 0.725
+# Predicting for the clock and for the scores; explaining, which costs random convolutions several passes; and four
+# orders of removal in ten steps that leave 72.5 % of a series on average.
+PASSES_TO_PREDICT = 2
+PASSES_TO_EXPLAIN = {"network": 1, "rocket": 5}
+PASSES_TO_REMOVE = 4 * 10 * 0.725
+# The metrics that ask a model about series with timepoints removed.
+REMOVING = {"aopcr", "normalised_aopcr", "comprehensiveness", "sufficiency"}
 DEFAULT_SAMPLES = 500
 UNKNOWN = Size(500, 500, 500)
 
@@ -77,8 +83,17 @@ class Costs:
             asked = 0.0
             if "shap" in method.name or "lime" in method.name:
                 asked = method.options.get("n_samples", DEFAULT_SAMPLES) / 2  # half the timepoints on average
-            passes += n_networks * n_cases * (PASSES_PER_EVALUATION + asked)
+            passes += n_networks * n_cases * (self._passes_per_evaluation(cell) + asked)
         return passes * size.n_timepoints
+
+    def _passes_per_evaluation(self, cell: Cell) -> float:
+        metrics = self._experiment.metrics
+        passes = float(PASSES_TO_PREDICT)
+        if needs_evidence(metrics):
+            passes += PASSES_TO_EXPLAIN["rocket" if cell.model.is_rocket else "network"]
+        if not metrics or REMOVING.intersection(metrics):
+            passes += PASSES_TO_REMOVE
+        return passes
 
     def _measured_rates(self, rows: Iterable[Row]) -> Mapping[str, float]:
         seconds: dict[str, float] = defaultdict(float)

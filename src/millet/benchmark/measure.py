@@ -36,16 +36,17 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
     -------
     dict
         What `millet.evaluate` gives; `inference_seconds` for predicting, `explain_seconds` for explaining and
-        `evaluate_seconds` for scoring all `n_cases`; of the model's own explanation also `per_class_accuracy`,
-        `missed` (how often a case of one class was taken for which other) and, where the relevant timepoints are
-        known, `missed_ndcg_at_n` (how well the scores of the true class find them all the same).
+        `evaluate_seconds` for scoring all `n_cases`. Nothing is explained where no metric asks for it. Of the model
+        itself also `per_class_accuracy`, `missed` (how often a case of one class was taken for which other) and,
+        where it was explained and the relevant timepoints are known, `missed_ndcg_at_n` (how well the scores of the
+        true class find them all the same).
     """
     cases = test if method.n_cases is None else spread(test, method.n_cases)
     clock = time.perf_counter()
     predicted = classifier.predict(cases.X)
     inference_seconds = time.perf_counter() - clock
     clock = time.perf_counter()
-    explanation = _explanation(classifier, cases, method)
+    explanation = _explanation(classifier, cases, method) if needs_evidence(metrics) else None
     explain_seconds = time.perf_counter() - clock
     clock = time.perf_counter()
     applicable = _applicable(metrics, cases, explanation)
@@ -58,6 +59,11 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
         "evaluate_seconds": round(time.perf_counter() - clock, 4),
     }
     return row | _by_class(cases, predicted, explanation) if method.name == OWN else row
+
+
+def needs_evidence(metrics: tuple[str, ...]) -> bool:
+    """Return whether any of the metrics, or of all where none is named, is about explanations."""
+    return not metrics or any(METRICS[name] != ("labels",) for name in metrics)
 
 
 def spread(data: Dataset, n_cases: int) -> Dataset:
@@ -91,16 +97,16 @@ def _explanation(classifier: EvidenceClassifier, cases: Dataset, method: MethodS
     return explain(method.name, classifier, cases.X, progress=False, **method.options)
 
 
-def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanation) -> list[str] | None:
+def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanation | None) -> list[str] | None:
     if not metrics:
         return None
     available = {"labels", "scores"}
     available |= {"relevant"} if cases.relevant is not None else set()
-    available |= {"members"} if len(explanation.members) > 1 else set()
+    available |= {"members"} if explanation is not None and len(explanation.members) > 1 else set()
     return [name for name in metrics if available.issuperset(METRICS[name])]
 
 
-def _by_class(cases: Dataset, predicted: NDArray[Any], explanation: Explanation) -> Row:
+def _by_class(cases: Dataset, predicted: NDArray[Any], explanation: Explanation | None) -> Row:
     truth = np.asarray(cases.y)
     missed = Counter((str(t), str(p)) for t, p in zip(truth.tolist(), predicted.tolist(), strict=True) if t != p)
     row: Row = {
@@ -112,7 +118,7 @@ def _by_class(cases: Dataset, predicted: NDArray[Any], explanation: Explanation)
             for label in sorted({true for true, _ in missed})
         },
     }
-    if cases.relevant is not None:
+    if cases.relevant is not None and explanation is not None:
         row["missed_ndcg_at_n"] = _found_all_the_same(cases, truth, predicted != truth, explanation)
     return row
 
