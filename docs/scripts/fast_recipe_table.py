@@ -2,8 +2,9 @@
 
     python docs/scripts/fast_recipe_table.py --published DIR
 
-Our side are the rows of results/fast_recipe and results/fast_webtraffic; the other side are the authors' files in DIR
-(as for ``millet report --published``), so that the two are compared on the same datasets.
+Our side are the rows of results/fast_recipe, results/fast_webtraffic and results/lite_panel; the other side are the
+authors' and the bake-off's files in DIR (as for ``millet report --published``), so that the two are compared on the
+same datasets.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "tables" / "fast_recipe.md"
 RUNS = ("fast_recipe", "fast_webtraffic")
 MODEL = "conjunctive-inceptiontime"
+LITE, LITE_PUBLISHED = "conjunctive-lite", "LITETime"
 HEADER = (
     "dataset",
     "cases",
@@ -55,20 +57,24 @@ def main() -> None:
     given = parser.parse_args()
     by_dataset: dict[str, list[Row]] = defaultdict(list)
     for run in RUNS:
-        for row in read_rows(given.results / run):
-            if row["status"] == "done" and row["method"] == "own" and not row["ensemble"]:
+        for row in own_rows(given.results / run):
+            if not row["ensemble"]:
                 by_dataset[row["dataset"]].append(row)
-    with atomic_path(given.page) as temporary:
-        temporary.write_text(page(by_dataset, Published(given.published)), encoding="utf-8")
-    print(f"Wrote {given.page}.")
-
-
-def page(by_dataset: dict[str, list[Row]], published: Published) -> str:
-    """Return the page."""
+    published = Published(given.published)
     parts = ['# The recipe "fast" beside the paper\'s', NOTE, accuracies(by_dataset, published).to_markdown(2)]
     if "WebTraffic" in by_dataset:
         parts.append(web_traffic(by_dataset["WebTraffic"], published).to_markdown(2))
-    return "\n\n".join(parts) + "\n"
+    light = lite(own_rows(given.results / "lite_panel"), published)
+    if light.rows:
+        parts.append(light.to_markdown(2))
+    with atomic_path(given.page) as temporary:
+        temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"Wrote {given.page}.")
+
+
+def own_rows(folder: Path) -> list[Row]:
+    """Return what a run's models, with their own evidence, reached."""
+    return [row for row in read_rows(folder) if row["status"] == "done" and row["method"] == "own"]
 
 
 def accuracies(by_dataset: dict[str, list[Row]], published: Published) -> Table:
@@ -113,6 +119,28 @@ def web_traffic(rows: list[Row], published: Published) -> Table:
         lines.append((METRICS[metric].title, shown(ours), shown(theirs), spread, shown_difference(ours, theirs)))
     header = ("metric", "ours", "authors'", "least to greatest", "difference")
     return Table("WebTraffic", "", f"{len(rows)} of 3 runs", header, tuple(lines))
+
+
+def lite(rows: list[Row], published: Published) -> Table:
+    """Return the accuracy of LITE networks and of their ensembles, beside that of the published ensembles of five."""
+    lines, pairs = [], []
+    for ensemble in sorted((row for row in rows if row["ensemble"]), key=lambda row: str(row["dataset"])):
+        name = ensemble["dataset"]
+        members = [row for row in rows if row["dataset"] == name and not row["ensemble"]]
+        single = float(np.mean([row["accuracy"] for row in members]))
+        seconds = float(np.mean([row["train_seconds"] for row in members]))
+        ours, theirs = float(ensemble["accuracy"]), published.other(name, LITE_PUBLISHED, "accuracy")
+        if theirs is None:
+            continue
+        pairs.append((single, ours, theirs))
+        compared = (shown(single), shown(ours), shown(theirs), shown_difference(ours, theirs))
+        lines.append((name, str(len(members)), *compared, f"{seconds:.0f}"))
+    if pairs:
+        single, ours, theirs = map(float, np.mean(pairs, axis=0))
+        compared = (shown(single), shown(ours), shown(theirs), shown_difference(ours, theirs))
+        lines.append(("mean", "", *compared, ""))
+    header = ("dataset", "members", "one network", "ensemble", "published", "difference", "seconds a network")
+    return Table(f"{LITE} beside {LITE_PUBLISHED}", "", f"{len(pairs)} UCR datasets", header, tuple(lines))
 
 
 if __name__ == "__main__":

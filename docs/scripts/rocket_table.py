@@ -2,8 +2,8 @@
 
     python docs/scripts/rocket_table.py --published DIR
 
-Our side are the rows of results/rocket and results/rocket_webtraffic; the other side are the bake-off's files in DIR
-(as for ``millet report --published``), on the same datasets.
+Our side are the rows of results/rocket, results/rocket_multivariate and results/rocket_webtraffic; the other side are
+the bake-off's files in DIR (as for ``millet report --published``), on the same datasets.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def main() -> None:
     given = parser.parse_args()
     rows = read(given.results / "rocket")
     published = Published(given.published)
-    tables = [means(rows, published), *others(rows), web_traffic(read(given.results / "rocket_webtraffic"))]
+    tables = [means(rows, published), *others(rows, read(given.results / "rocket_multivariate"))]
+    tables.append(web_traffic(read(given.results / "rocket_webtraffic")))
     tables.append(by_dataset(rows, published))
     parts = ["# The fast lane", NOTE, *(table.to_markdown(2) for table in tables if table.rows)]
     with atomic_path(given.page) as temporary:
@@ -86,13 +87,13 @@ def means(rows: Rows, published: Published) -> Table:
     return Table("Means over the paper's datasets", "", coverage, tuple(header), tuple(lines), (note,))
 
 
-def others(rows: Rows) -> Iterable[Table]:
-    """Yield the accuracy on datasets that are not among the paper's, most of unequal lengths."""
-    names = sorted({name for name, _ in rows if not in_paper(name)})
-    lines = [(name, *(accuracy(rows, name, model) for model in BAKEOFF)) for name in names]
-    if lines:
-        header = ("dataset", *ROCKETS.values())
-        yield Table("Unequal lengths, and others", "", f"{len(lines)} datasets", header, tuple(lines))
+def others(rows: Rows, multivariate: Rows) -> Iterable[Table]:
+    """Yield the accuracy on datasets that the bake-off does not have."""
+    rest = {key: row for key, row in rows.items() if not in_paper(key[0])}
+    for title, found in (("Unequal lengths, and others", rest), ("Several channels", multivariate)):
+        names = sorted({name for name, _ in found})
+        lines = [(name, *(accuracy(found, name, model) for model in BAKEOFF)) for name in names]
+        yield Table(title, "", f"{len(lines)} datasets", ("dataset", *ROCKETS.values()), tuple(lines))
 
 
 def in_paper(name: str) -> bool:

@@ -1,6 +1,6 @@
 """Sources: the datasets that an experiment names, or has generated, and how large they are.
 
-In:  names of the archive, "paper85", or arguments of the WebTraffic generator.
+In:  names of the archives, "paper85", or arguments of the WebTraffic generator.
 Out: `DataSpec`, which a worker turns into two splits.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from millet.benchmark.tomltable import Table, refuse_duplicates
 from millet.datasets import Dataset, list_datasets, load_dataset, make_web_traffic
-from millet.datasets.catalogue import PAPER_DATASETS, WEB_TRAFFIC, entries, find
+from millet.datasets.catalogue import MULTIVARIATE_DATASETS, PAPER_DATASETS, WEB_TRAFFIC, entries, find
 from millet.datasets.locate import plain_name
 from millet.datasets.web_traffic import PUBLISHED_SEED
 from millet.errors import ParameterError, lookup
@@ -104,9 +104,9 @@ def _known_name(name: str, path: Path | None) -> str:
     found = find(plain_name(name))
     if found is not None:
         return found.name
-    if name in _names_in(path):
-        return name
-    lookup("dataset", name, {**entries(), WEB_TRAFFIC.name: WEB_TRAFFIC, ALL_OF_PAPER: None})
+    if name not in _names_in(path):
+        others = dict.fromkeys((*MULTIVARIATE_DATASETS, WEB_TRAFFIC.name, ALL_OF_PAPER))
+        lookup("dataset", name, {**entries(), **others})
     return name
 
 

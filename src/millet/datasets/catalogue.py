@@ -31,6 +31,15 @@ UWaveGestureLibraryY UWaveGestureLibraryZ Wafer Wine WordSynonyms Worms WormsTwo
 """
 PAPER_DATASETS = tuple(_PAPER.split())
 
+# The UEA archive of 2018. Names alone: how large its datasets are is known once they are here.
+_MULTIVARIATE = """
+ArticularyWordRecognition AtrialFibrillation BasicMotions CharacterTrajectories Cricket DuckDuckGeese EigenWorms
+Epilepsy ERing EthanolConcentration FaceDetection FingerMovements HandMovementDirection Handwriting Heartbeat
+InsectWingbeat JapaneseVowels Libras LSST MotorImagery NATOPS PEMS-SF PenDigits PhonemeSpectra RacketSports
+SelfRegulationSCP1 SelfRegulationSCP2 SpokenArabicDigits StandWalkJump UWaveGestureLibrary
+"""
+MULTIVARIATE_DATASETS = tuple(_MULTIVARIATE.split())
+
 
 @dataclass(frozen=True)
 class Entry:
