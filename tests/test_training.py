@@ -1,5 +1,6 @@
 """Training: the paper's protocol against a plain loop; resuming, processes, schedules, what users see."""
 
+import copy
 import csv
 import dataclasses
 import json
@@ -156,7 +157,7 @@ def test_training_does_what_a_plain_loop_does(cases, weights, smoothing):
 
 @pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
 def test_epochs_that_are_not_evaluated_to_their_end_change_nothing(cases, weights, monkeypatch):
-    monkeypatch.setattr("millet.training.loop.INFERENCE_TIMEPOINTS", 1)  # one case after the other
+    monkeypatch.setattr("millet.training.cases.INFERENCE_TIMEPOINTS", 1)  # one case after the other
     ours, plain = network(dropout=0.0).double(), network(dropout=0.0).double()
     recipe = Recipe(n_epochs=12, batch_size=8, learning_rate=0.1)  # a rate that makes the loss jump about
     history = train(ours, cases, recipe, Options(seed=7, class_weights=weights))
@@ -431,6 +432,28 @@ def test_two_processes_train_the_model_that_one_trains(kind, request, tmp_path):
     losses = fabric.launch(train_in_processes, cases, network(), tmp_path / "weights.safetensors")
     assert losses == pytest.approx(history.column("selection_loss"), rel=1e-6)
     assert same_weights(weights_of(single), load_file(tmp_path / "weights.safetensors"), atol=1e-6)
+
+
+def train_until_the_first_stops(fabric, cases, network):
+    def after_two(record):
+        return record.epoch == 1
+
+    def after_a_while(record):
+        time.sleep(0.05 * fabric.global_rank)  # the others' clocks run ahead
+
+    callbacks = [after_two] if fabric.is_global_zero else []
+    stopped = train(copy.deepcopy(network), cases, SHARED, Options(callbacks=callbacks), fabric)
+    limited = Options(callbacks=[after_a_while], max_time=0.5)
+    timed = train(network, cases, Recipe(n_epochs=10**6, schedule="one-cycle"), limited, fabric)
+    return [(len(stopped), sorted(fabric.all_gather(torch.tensor(len(timed))).tolist()))]
+
+
+@pytest.mark.slow
+def test_processes_stop_together_when_the_first_is_told_to_or_the_time_is_up(cases):
+    fabric = make_fabric("cpu", "32-true", processes=2)
+    ((n_epochs, (one, other)),) = fabric.launch(train_until_the_first_stops, cases, network())
+    assert n_epochs == 2
+    assert one == other > 0
 
 
 def test_errors_are_one_family():

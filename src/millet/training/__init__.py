@@ -1,8 +1,9 @@
 """Training: recipes, the loop, checkpoints and history."""
 
 from millet.training.callbacks import Callback, TensorBoardCallback
+from millet.training.cases import Labelled, inference_batches
 from millet.training.history import EpochRecord, History
-from millet.training.loop import Labelled, Options, inference_batches, make_fabric, train
+from millet.training.loop import Options, make_fabric, train
 from millet.training.members import MemberPlan, train_members
 from millet.training.recipe import RECIPES, Recipe, as_recipe
 

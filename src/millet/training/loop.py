@@ -26,10 +26,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from millet.bags import Bags, Batch
 from millet.errors import TrainingError
 from millet.nn import MilletNetwork
 from millet.training.callbacks import Callback
+from millet.training.cases import Labelled, inference_batches
 from millet.training.checkpoint import TrainingState, copy_weights, load_checkpoint, save_checkpoint
 from millet.training.history import EpochRecord, History
 from millet.training.progress import EpochBar
@@ -37,32 +37,6 @@ from millet.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
-
-# Embeddings of at most this many timepoints are held at once in inference; more leave the CPU's caches.
-INFERENCE_TIMEPOINTS = 32_768
-
-
-class Labelled:
-    """Cases with their class codes; `positions` are the bags it consists of, all by default."""
-
-    # Not a dataclass: Fabric takes those apart when it hands them to processes.
-    def __init__(self, bags: Bags, codes: NDArray[np.int64], positions: NDArray[np.int64] | None = None) -> None:
-        self.bags = bags
-        self.codes = codes
-        self.positions = np.arange(len(bags)) if positions is None else positions
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """The length of every case."""
-        return self.bags.lengths[self.positions]
-
-    def batch(self, chosen: NDArray[np.int64]) -> tuple[Batch, Tensor]:
-        """Return some of the cases and their codes."""
-        positions = self.positions[chosen]
-        return self.bags.batch(positions), torch.from_numpy(self.codes[positions])
 
 
 @dataclass(frozen=True)
@@ -144,16 +118,6 @@ def make_fabric(device: str, precision: str, processes: int = 1) -> Fabric:
 
     strategy = "auto" if processes == 1 else "ddp_spawn"
     return Fabric(accelerator=device, devices=processes, strategy=strategy, precision=precision)  # type: ignore[arg-type]
-
-
-def inference_batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield positions of cases to run together: of like length, and not too many timepoints at once."""
-    order = np.argsort(lengths, kind="stable")[::-1]
-    start = 0
-    while start < len(order):
-        size = max(1, INFERENCE_TIMEPOINTS // int(lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
 
 
 class _Trainer:
@@ -257,10 +221,11 @@ class _Trainer:
 
     def _reason_to_stop(self, record: EpochRecord, finite: bool) -> str:
         asked = [callback(record) for callback in self.options.callbacks if self.fabric.is_global_zero]
+        stop_asked = self._as_the_first_says(any(answer is True for answer in asked))
         if not finite:
             self._report_non_finite(record)
             return "the loss was not finite"
-        if any(answer is True for answer in asked):
+        if stop_asked:
             return "a callback asked"
         if record.selection_loss == 0:
             return "the loss reached 0"
@@ -366,10 +331,17 @@ class _Trainer:
     def _set_rate(self, step: int) -> None:
         progress = step / (self.n_epochs * self.steps_per_epoch)
         if self.options.max_time is not None:
-            progress = max(progress, (time.monotonic() - self.started) / self.options.max_time)
+            progress = max(progress, self._seconds() / self.options.max_time)
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.rate_at(progress)
 
     def _time_is_up(self) -> bool:
         limit = self.options.max_time
-        return limit is not None and time.monotonic() - self.started >= limit
+        return limit is not None and self._seconds() >= limit
+
+    def _seconds(self) -> float:
+        return float(self._as_the_first_says(time.monotonic() - self.started))
+
+    def _as_the_first_says(self, value: Any) -> Any:
+        """Return the first process's value in all of them: where each decided by itself, they would part ways."""
+        return value if self.fabric.world_size == 1 else self.fabric.broadcast(value)

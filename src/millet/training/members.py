@@ -14,8 +14,9 @@ import joblib
 import torch
 
 from millet.nn import MilletNetwork
+from millet.training.cases import Labelled
 from millet.training.history import History
-from millet.training.loop import Labelled, Options, make_fabric, train
+from millet.training.loop import Options, make_fabric, train
 from millet.training.memory import reusing_memory
 from millet.training.recipe import Recipe
 
