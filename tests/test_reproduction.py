@@ -110,6 +110,13 @@ class TestPage:
         assert text.count("## WebTraffic\n") == 1
         assert text.index("**Run `web`**") < text.index("**Run `web_fast`**")
 
+    def test_a_run_of_other_backbones_is_listed_but_reproduces_nothing(self, tmp_path):
+        rows = [make_row("WebTraffic", "conjunctive-lite", repeat) for repeat in range(5)]
+        make_run(tmp_path / "results" / "light", rows, tables=["webtraffic"], repeats=5)
+        text = write_page(tmp_path / "results", tmp_path)
+        assert "- `light`: " in text
+        assert overview(text, "WebTraffic")[-1] == "not run: `experiments/webtraffic.toml`"
+
     def test_a_run_that_was_interrupted_is_partial(self, tmp_path):
         rows = [make_row("BeetleFly", BEST, repeat) for repeat in range(3)]
         planned = {"datasets": [{"name": "BeetleFly"}], "models": [{"name": BEST}], "repeats": 5}

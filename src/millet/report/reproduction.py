@@ -21,6 +21,7 @@ from millet.report.document import (
 )
 from millet.report.findings import findings_section
 from millet.report.layout import Table
+from millet.report.names import BACKBONES
 from millet.report.overview import ITEMS, Part, overview
 from millet.report.published import Published
 from millet.report.rows import OWN, Run, read_run
@@ -115,9 +116,14 @@ def _parts(runs: Sequence[Run], published: Published, path: str | os.PathLike[st
             parts.append(Part(name, build_section(name, nothing, published), None))
             continue
         for run in runs:
-            if run.done and name in chosen_sections(run)[0]:
+            if _is_of_the_paper(run) and name in chosen_sections(run)[0]:
                 parts.append(Part(name, build_section(name, run, published, path), run))
     return parts
+
+
+def _is_of_the_paper(run: Run) -> bool:
+    """Return whether any row is of one of the paper's backbones; tables of their own show the others."""
+    return any(row.content.get("backbone") in BACKBONES for row in run.done)
 
 
 def _introduction(runs: Sequence[Run], published: Published) -> list[str]:
