@@ -112,7 +112,9 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"models": '{ backbones = ["fcn"], poolings = ["gap"], settings = { dropout = 2 } }'}, "dropout must be"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gap"], ensemble = true }'}, "needs repeats of at least 2"),
         ({"models": '"minirockt"'}, "Unknown model 'minirockt'.*Did you mean 'minirocket'"),
-        ({"models": '"minirocket+conjunctive-lite"'}, "Unknown model"),
+        ({"models": '"minirocket+litte"'}, "Unknown model 'litte'.*Did you mean 'lite'"),
+        ({"models": '"minirocket+"'}, "Unknown model ''"),
+        ({"models": '"lite+conjunctive-lite"'}, "average 'lite.conjunctive-lite' names a model twice"),
         ({"models": '{ features = ["minirocket"], heads = ["rige"] }'}, "Unknown head 'rige'.*Did you mean 'ridge'"),
         ({"models": '{ features = ["minirocket"], poolings = ["gap"] }'}, "Unknown key in .*'poolings'"),
         ({"models": '"minirocket", { features = ["minirocket"] }'}, "Duplicate in .*'minirocket'"),
@@ -360,9 +362,10 @@ def test_models_of_the_fast_lane_have_names_of_what_was_chosen(tmp_path):
 
 def test_methods_that_look_into_networks_leave_the_fast_lane_alone(tmp_path):
     more = "methods = { integrated_gradients = {}, random = {} }"
-    cells = all_cells(tiny(tmp_path, models='"minirocket", "instance-lite"', more=more))
+    models = '"minirocket", "instance-lite", "minirocket+instance-lite"'
+    cells = all_cells(tiny(tmp_path, models=models, more=more))
     assert [[method.name for method in cell.methods] for cell in cells] == [
-        ["own", "random"], ["own", "integrated_gradients", "random"],
+        ["own", "random"], ["own", "integrated_gradients", "random"], ["own", "random"],
     ]  # fmt: skip
 
 
@@ -391,6 +394,101 @@ def test_a_plan_knows_what_the_fast_lane_costs(tmp_path):
     fast, slow = (Costs(experiment, None).seconds(cell) for cell in all_cells(experiment))
     assert 0 < fast < 60
     assert slow > 0
+
+
+# Averages
+
+
+def test_an_average_is_named_after_its_parts_and_described_by_its_name(tmp_path):
+    experiment = tiny(tmp_path, models='"minirocket+lite"', more="repeats = 2")
+    (model,) = experiment.models
+    assert (model.name, model.backbone) == ("minirocket+conjunctive-lite", "minirocket+lite")
+    assert model.pooling == "instance+conjunctive"
+    assert model.ensemble
+    assert [part.name for part in model.singles] == ["minirocket", "conjunctive-lite"]
+    assert not model.is_rocket
+    assert not model.is_network
+    assert "parts" not in experiment.to_dict()["models"][0]
+
+
+def test_an_average_has_the_logits_and_the_costs_of_its_parts_trained_alone(tmp_path):
+    from millet import load_classifier
+
+    models = '"minirocket", "lite", "minirocket+lite"'
+    experiment = tiny(tmp_path, models=models, more="repeats = 2\nmethods = { random = {} }")
+    assert not run_benchmark(experiment, tmp_path / "run", n_jobs=1).failed
+    rows = results(tmp_path / "run")
+    names = ("minirocket", "conjunctive-lite", "minirocket+conjunctive-lite")
+    folder = tmp_path / "run" / "models" / "Tiny"
+    _, test = experiment.datasets[0].load(None)
+    for repeat in (0, 1):
+        *parts, average = (load_classifier(folder / name / str(repeat)).logits(test.X) for name in names)
+        assert average == pytest.approx(sum(parts) / 2)
+    for repeat in (0, 1, ENSEMBLE):
+        *parts, average = (rows["Tiny", name, repeat, "own"] for name in names)
+        for fact in ("n_parameters", "n_epochs_run"):
+            assert average[fact] == sum(part[fact] for part in parts)
+        assert average["data_fingerprint"] == parts[0]["data_fingerprint"]
+        assert rows["Tiny", names[2], repeat, "random"]["status"] == "done"
+
+
+def test_the_seconds_of_an_average_are_those_of_its_parts(tmp_path):
+    from millet import load_classifier
+
+    experiment = tiny(tmp_path, models='"minirocket+lite"', more="repeats = 2")
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    seconds = {row["repeat"]: row["train_seconds"] for row in read_rows(tmp_path / "run")}
+    for repeat in (0, 1):
+        folder = tmp_path / "run" / "models" / "Tiny" / "minirocket+conjunctive-lite" / str(repeat)
+        features, network = load_classifier(folder).classifiers_
+        spent = features.training_summary_["seconds"] + network.history_[-1].seconds
+        assert seconds[repeat] == pytest.approx(spent, abs=1e-3)
+    assert seconds[ENSEMBLE] == pytest.approx(seconds[0] + seconds[1], abs=2e-3)
+
+
+def test_an_average_is_estimated_as_the_sum_of_its_parts(tmp_path):
+    models = '"minirocket", "lite", "minirocket+lite"'
+    experiment = tiny(tmp_path, models=models, more="repeats = 2\nmethods = { random = {} }")
+    costs = Costs(experiment, None)
+    assert set(costs.rates) == {"minirocket", "lite"}
+    seconds = {(cell.model.name, cell.repeat): costs.seconds(cell) for cell in all_cells(experiment)}
+    for repeat in (0, 1, ENSEMBLE):
+        parts = seconds["minirocket", repeat] + seconds["conjunctive-lite", repeat]
+        assert seconds["minirocket+conjunctive-lite", repeat] == pytest.approx(parts)
+
+
+def test_the_row_of_an_average_leaves_the_measured_speed_of_its_parts_alone(tmp_path):
+    experiment = tiny(tmp_path, models='"lite", "minirocket+lite"')
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    rows = read_rows(tmp_path / "run")
+    alone = [row for row in rows if row["model"] == "conjunctive-lite"]
+    assert len(rows) == 2
+    assert Costs(experiment, None, rows).rates["lite"] == Costs(experiment, None, alone).rates["lite"]
+
+
+def test_each_network_of_an_interrupted_average_goes_on_from_its_own_checkpoint(tmp_path, monkeypatch):
+    experiment = tiny(tmp_path, models='"lite+fcn"')
+    run_benchmark(experiment, tmp_path / "undisturbed", n_jobs=1)
+    run_epoch = loop._Trainer._run_epoch
+    epochs = []
+
+    def interrupted(self):
+        if len(epochs) == 3:
+            epochs.append("interrupted")
+            raise KeyboardInterrupt
+        epochs.append(self.state.epoch)
+        return run_epoch(self)
+
+    monkeypatch.setattr(loop._Trainer, "_run_epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert epochs == [0, 1, 0, "interrupted", 1]
+    assert results(tmp_path / "run") == results(tmp_path / "undisturbed")
+    assert not (tmp_path / "run" / "cells").exists()
+
+
+# Interruptions
 
 
 def test_an_interrupted_cell_goes_on_from_its_checkpoint(tmp_path, monkeypatch):

@@ -102,6 +102,21 @@ def test_contributions_add_up_for_every_pooling_and_its_ensemble(bumps, pooling)
     assert explanation.spread.max() > 0
 
 
+@pytest.mark.parametrize("precision", ["bf16-true", "16-true"])
+def test_a_network_of_half_precision_gives_arrays_that_numpy_has(bumps, precision):
+    X, y = bumps
+    clf = quick("lite", n_epochs=1, n_estimators=2, precision=precision).fit(X, y)
+    assert next(clf.networks_[0].parameters()).dtype in (torch.bfloat16, torch.float16)
+    explanation = clf.explain(X, members=True)
+    for part in (explanation, *explanation.members):
+        assert part.scores.dtype == part.contributions.dtype == part.bias.dtype == np.float32
+        # Half precision keeps eight binary digits at least.
+        size = np.abs(part.contributions).max() + np.abs(part.bias).max()
+        assert part.completeness_error().max() <= 2**-7 * size
+    assert np.array_equal(explanation.predicted, clf.predict(X))
+    assert explanation.logits == pytest.approx(clf.logits(X))
+
+
 @pytest.mark.parametrize("backbone", sorted(BACKBONES))
 @settings(max_examples=4, deadline=None)
 @given(data=st.data())
@@ -211,6 +226,19 @@ def test_real_data_of_other_libraries_forms(aeon_data):
 
 
 # -- parameters
+
+
+def test_several_channels_are_normalised_where_that_predicts_better(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 2
+    levels = rng.normal(size=(24, 2, 40)) * np.where(y == 1, 3, 1)[:, None, None]
+    kept = quick(warm_start=True).fit(levels, y)
+    assert not kept.normalises_
+    kept.save(tmp_path / "model")
+    assert np.array_equal(MilletClassifier.load(tmp_path / "model").logits(levels), kept.logits(levels))
+    assert not kept.fit(rng.normal(size=(24, 2, 40)), y).normalises_, "networks that go on see what they saw"
+    assert quick().fit(levels[:, :1], y).normalises_, "one channel is normalised, as in the paper"
+    assert quick().fit(1e300 * levels, y).normalises_, "too large to be taken as they are"
 
 
 def test_warm_start_goes_on_and_adds_members(bumps):

@@ -133,7 +133,8 @@ def test_removed_timepoints_shorten_the_normalised_series(bumps, fitted):
     X, _ = bumps
     removed = np.zeros((40, 50), dtype=bool)
     removed[:, 30:40] = True
-    whole = clone_fitted(fitted).set_params(normalise=False)
+    whole = clone_fitted(fitted)
+    whole.normalises_ = False
     mean, deviation = X.mean(axis=2, keepdims=True), X.std(axis=2, ddof=1, keepdims=True)
     left = np.delete((X - mean) / deviation, np.s_[30:40], axis=2)
     assert fitted.logits(X, removed=removed) == pytest.approx(whole.logits(left), abs=1e-4)
@@ -194,10 +195,29 @@ def test_every_container_gives_the_same_predictions(bumps, fitted):
 
 def test_real_series_of_many_channels_and_unequal_lengths(aeon_data):
     train, test = millet.load_dataset("JapaneseVowels", aeon_data)
-    clf = quick(n_features=2000, normalise=False).fit(train.X, train.y)  # the level tells vowels apart
+    clf = quick(n_features=2000).fit(train.X, train.y)
     assert clf.n_channels_in_ == 12
+    assert not clf.normalises_, "the level tells vowels apart"
     assert clf.score(test.X[:100], test.y[:100]) > 0.9
     assert clf.explain(test.X[:5], channels=True).completeness_error().max() < 1e-5
+
+
+def test_levels_are_taken_away_where_they_tell_nothing_and_kept_where_they_do(monkeypatch, tmp_path):
+    monkeypatch.setattr("millet.rocket.normalising.MOST_CASES", 30)
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    shapes = rng.normal(size=(40, 2, 60))
+    shapes[y == 1, 0, 20:30] += 3
+    gains = rng.lognormal(0, 3, size=(40, 2, 1)) * shapes + rng.normal(0, 100, size=(40, 2, 1))
+    assert quick().fit(gains, y).normalises_
+    levels = rng.normal(size=(40, 2, 60)) * np.where(y == 1, 3, 1)[:, None, None]
+    kept = quick().fit(levels, y)
+    assert not kept.normalises_
+    kept.save(tmp_path / "model")
+    assert np.array_equal(load_classifier(tmp_path / "model").logits(levels), kept.logits(levels))
+    assert quick().fit(levels[:, :1], y).normalises_, "one channel is normalised, as in the paper"
+    assert quick().fit(1e31 * levels, y).normalises_, "too large to be taken as they are"
+    assert not quick(normalise=False).fit(gains, y).normalises_
 
 
 def test_a_memory_map_can_be_classified(bumps, fitted, tmp_path):

@@ -52,11 +52,13 @@ class Bags:
         The number of timepoints of every case.
     n_channels : int
         The number of channels of every case.
+    normalised : bool
+        Whether each channel of each case is z-normalised.
     """
 
     def __init__(self, source: Array | list[Array], lengths: NDArray[np.int64], *, normalise: bool) -> None:
         self._source = source
-        self._normalise = normalise
+        self.normalised = normalise
         self.lengths = lengths
         self.n_channels = int(source[0].shape[0])
         self._prepared: Floats | list[Floats] | None = None
@@ -132,7 +134,7 @@ class Bags:
         """Normalise and fill (B, C, T) values without trailing NaN."""
         values = cases.astype(np.float64, order="C")  # one order of summation, whatever the layout was
         missing = bool(np.isnan(values).any())
-        if self._normalise:
+        if self.normalised:
             values = _z_normalise(values, missing)
         elif (largest := np.nanmax(np.abs(values))) > np.finfo(np.float32).max:
             raise SeriesError(

@@ -25,6 +25,10 @@ from millet.storage import load_model, save_model
 Labels = NDArray[Any]
 
 
+# A way to normalise: as training cases that are left out decide.
+AUTO = "auto"
+
+
 class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A scikit-learn classifier of time series whose logits come with evidence for every timepoint.
 
@@ -138,12 +142,19 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         tags.input_tags.allow_nan = True
         return tags
 
-    def _training_cases(self, X: Any, y: ArrayLike, *, normalise: bool) -> tuple[Bags, Labels, NDArray[np.int64]]:
-        """Return the cases, the classes and every case's code, or refuse what can't be learnt from."""
-        bags = as_bags(X, normalise=normalise)
+    def _training_cases(
+        self, X: Any, y: ArrayLike, *, normalise: bool | str
+    ) -> tuple[Bags, Labels, NDArray[np.int64]]:
+        """Return the cases, the classes and every case's code, or refuse what can't be learnt from.
+
+        "auto" decides here whether the cases are normalised.
+        """
+        bags = as_bags(X, normalise=bool(normalise))
         if bags.n_timepoints < 2:
             raise SeriesError("Every series has a single timepoint (n_features = 1); a time series needs at least 2.")
         classes, codes = encode_labels(y, len(bags))
+        if normalise == AUTO and bags.n_channels > 1:
+            bags = _better_predicted(X, bags, codes, len(classes))
         return bags, classes, codes
 
     def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
@@ -174,6 +185,23 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
             )
         return bags
+
+
+def check_normalise(value: Any) -> None:
+    """Refuse what is no way to normalise."""
+    if not isinstance(value, bool | np.bool_) and value != AUTO:
+        raise ParameterError(f"normalise must be True, False or {AUTO!r}; got {value!r}.")
+
+
+def _better_predicted(X: Any, normalised: Bags, codes: NDArray[np.int64], n_classes: int) -> Bags:
+    """Return the cases normalised or as they are: whichever tells the classes of left-out cases better."""
+    from millet.rocket.normalising import levels_tell  # compiled, and seldom needed
+
+    try:
+        raw = as_bags(X, normalise=False)
+        return raw if levels_tell(raw, normalised, codes, n_classes) else normalised
+    except SeriesError:  # too large to be taken as they are
+        return normalised
 
 
 def check_removed(removed: ArrayLike, bags: Bags) -> NDArray[np.bool_]:

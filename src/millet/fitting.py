@@ -23,7 +23,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from millet.atomic import atomic_path
 from millet.bags import Bags
 from millet.checks import integer, number
-from millet.contract import data_summary
+from millet.contract import check_normalise, data_summary
 from millet.errors import ParameterError, StorageError, lookup
 from millet.nn import MilletNetwork
 from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_recipe, train_members
@@ -99,8 +99,7 @@ def check_parameters(classifier: Any) -> Recipe:
     number("checkpoint_seconds", classifier.checkpoint_seconds, at_least=0)
     if classifier.max_time is not None:
         number("max_time", classifier.max_time, above=0)
-    if not isinstance(classifier.normalise, bool | np.bool_):
-        raise ParameterError(f"normalise must be True or False; got {classifier.normalise!r}.")
+    check_normalise(classifier.normalise)
     if classifier.n_jobs is not None:
         integer("n_jobs", classifier.n_jobs if classifier.n_jobs != -1 else 1, at_least=1)
     lookup("device", classifier.device, dict.fromkeys(DEVICES))

@@ -32,7 +32,7 @@ def describe_classifier(classifier: Any) -> dict[str, Any]:
     return {
         **describe_input(KIND, classifier),
         "parameters": {name: _encode_parameter(value) for name, value in parameters.items() if name not in TRANSIENT},
-        "preprocessing": describe_preprocessing(classifier.normalise),
+        "preprocessing": describe_preprocessing(classifier.normalises_),
         "history": [[_finite(value) for value in record] for record in classifier.history_],
     }
 
@@ -57,6 +57,7 @@ def restore_classifier(
             parameters[name] = _own_code(name, parameters[name], given, folder)
         classifier = kind(**parameters)
         restore_input(classifier, description)
+        classifier.normalises_ = bool(description["preprocessing"]["z_normalise"])
         classifier.history_ = History([EpochRecord(*map(_number, values)) for values in description["history"]])
         classifier.networks_ = [_decode_network(classifier, content, folder) for content in weights]
     if not classifier.networks_:

@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from millet.bags import Bags, Batch, remove_timepoints
 from millet.checks import integer
-from millet.contract import EvidenceClassifier, check_removed, data_summary
+from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary
 from millet.description import describe_input, describe_preprocessing, plain_parameter, restore_input, restoring
-from millet.errors import ParameterError, StorageError, lookup
+from millet.errors import StorageError, lookup
 from millet.explanation import Explanation
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS, RocketModel
 from millet.watching import slow_work, someone_watches
@@ -53,8 +54,9 @@ class RocketMilletClassifier(EvidenceClassifier):
         on it, so it may be changed after fitting.
     n_features : int, optional
         About how many features; None is the published number.
-    normalise : bool, default=True
-        z-normalise each channel of each series. False where the level itself tells the class.
+    normalise : bool or "auto", default="auto"
+        z-normalise each channel of each series; False where levels tell the class. "auto" normalises series
+        of one channel, and of several channels where training cases that are left out are predicted better so.
     n_jobs : int, default=-1
         Threads; -1 is one a core. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -66,6 +68,8 @@ class RocketMilletClassifier(EvidenceClassifier):
     classes_ : ndarray of shape (n_classes,)
     model_ : RocketModel
         Kernels, biases and the head's weights.
+    normalises_ : bool
+        Whether series are z-normalised.
     n_channels_in_ : int
     n_timepoints_in_ : int
         The length of the longest training series; series of any length can be classified.
@@ -98,7 +102,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         head: str = "multinomial",
         spread: str = "taps",
         n_features: int | None = None,
-        normalise: bool = True,
+        normalise: bool | str = "auto",
         n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: int = 1,
@@ -143,7 +147,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             progress=bool(self.verbose) and someone_watches(),
         )
         self._remember_input(X, bags, classes)
-        self.model_ = model
+        self.model_, self.normalises_ = model, bags.normalised
         self.training_summary_ = {**data_summary(bags, codes), "seconds": round(time.monotonic() - started, 3)}
         return self
 
@@ -158,7 +162,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             True where a timepoint is to be deleted. That happens after the normalisation: the series gets shorter,
             what is left keeps its values and moves together. At least one timepoint of each case must stay.
         """
-        bags = self._checked_cases(X, normalise=self.normalise)
+        bags = self._bags(X)
         gone = None if removed is None else check_removed(removed, bags)
         logits = np.empty((len(bags), len(self.classes_)))
         for chosen, batch in self._batches(bags):
@@ -184,7 +188,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             contributions.
         """
         lookup("spread", self.spread, dict.fromkeys(SPREADS))
-        bags = self._checked_cases(X, normalise=self.normalise)
+        bags = self._bags(X)
         shape = (len(bags), len(self.classes_), bags.n_timepoints)
         logits, contributions = np.empty(shape[:2]), np.zeros(shape)
         by_channel = np.zeros((*shape[:2], bags.n_channels, shape[2])) if channels else None
@@ -233,7 +237,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             "parameters": {
                 name: plain_parameter(value) for name, value in parameters.items() if name not in TRANSIENT
             },
-            "preprocessing": describe_preprocessing(self.normalise),
+            "preprocessing": describe_preprocessing(self.normalises_),
             "model": self.model_.settings(),
         }
 
@@ -250,6 +254,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             classifier = cls(**description["parameters"])
             classifier._check_parameters()
             restore_input(classifier, description)
+            classifier.normalises_ = bool(description["preprocessing"]["z_normalise"])
             classifier.model_ = _decode_model(description["model"], weights[0])
             classifier._check_model(folder)
         return classifier
@@ -266,8 +271,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         lookup("spread", self.spread, dict.fromkeys(SPREADS))
         if self.n_features is not None:
             integer("n_features", self.n_features, at_least=1)
-        if not isinstance(self.normalise, bool | np.bool_):
-            raise ParameterError(f"normalise must be True or False; got {self.normalise!r}.")
+        check_normalise(self.normalise)
         _n_jobs(self.n_jobs)
 
     def _check_model(self, folder: object) -> None:
@@ -277,6 +281,10 @@ class RocketMilletClassifier(EvidenceClassifier):
                 f"{folder} is damaged: its model has {found[0]} classes and {found[1]} channels, its description "
                 f"{len(self.classes_)} and {self.n_channels_in_}."
             )
+
+    def _bags(self, X: Any) -> Bags:
+        check_is_fitted(self)
+        return self._checked_cases(X, normalise=self.normalises_)
 
     def _batches(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         self.model_.n_jobs = _n_jobs(self.n_jobs)

@@ -9,6 +9,7 @@ import functools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import final
 
@@ -65,13 +66,14 @@ class Costs:
         self.absent = [name for name, size in sizes.items() if size is None]
         self._sizes = {name: size or UNKNOWN for name, size in sizes.items()}
         measured = self._measured_rates(rows)
-        backbones = {model.backbone for model in experiment.models}
+        backbones = {single.backbone for model in experiment.models for single in model.singles}
         self.rates = {name: measured.get(name) or trial_rate(name) for name in sorted(backbones)}
 
     def seconds(self, cell: Cell) -> float:
-        """Return the estimated seconds of a cell on one core."""
-        passes = self._passes(cell, self._experiment.recipe.n_epochs)
-        return self.rates[cell.model.backbone] * passes
+        """Return the estimated seconds of a cell on one core; of an average, its parts' sum."""
+        singles = [replace(cell, model=single) for single in cell.model.singles]
+        n_epochs = self._experiment.recipe.n_epochs
+        return sum(self.rates[single.model.backbone] * self._passes(single, n_epochs) for single in singles)
 
     def _passes(self, cell: Cell, n_epochs: float) -> float:
         size = self._sizes[cell.data.name]
@@ -102,8 +104,10 @@ class Costs:
         data = {spec.name: spec for spec in self._experiment.datasets}
         own = tuple(method for method in self._experiment.methods if method.name == OWN)
         for row in rows:
-            if row["status"] == "done" and row["method"] == OWN and not row["ensemble"]:
-                cell = Cell(data[row["dataset"]], models[row["model"]], row["repeat"], own)
+            model = models[row["model"]]
+            # The row of an average does not tell which of its parts took the time.
+            if row["status"] == "done" and row["method"] == OWN and not row["ensemble"] and not model.parts:
+                cell = Cell(data[row["dataset"]], model, row["repeat"], own)
                 spent = sum(row[f"{part}_seconds"] for part in ("train", "inference", "explain", "evaluate"))
                 seconds[row["backbone"]] += spent * row["machine"]["n_threads"]
                 passes[row["backbone"]] += self._passes(cell, row["n_epochs_run"])

@@ -37,14 +37,16 @@ class ModelSpec:
     ----------
     name : str
         "<pooling>-<backbone>", and the step of an ablation where there is one; or features of the fast lane, and head
-        and spread where the experiment names them.
+        and spread where the experiment names them; of an average, the names of its parts, joined by "+".
     backbone, pooling : str
-        Of the fast lane, the features and "instance".
+        Of the fast lane, the features and "instance"; of an average, those of its parts, joined by "+".
     ensemble : bool
         Whether the repeats are also evaluated together.
     settings : dict
         `padding`, `positions` and `dropout` where they are not the paper's; `step` numbers an ablation's steps. Of
         the fast lane, `head` and `spread` where they are not the default.
+    parts : tuple of ModelSpec
+        The models whose logits are averaged; empty for a single model.
     """
 
     name: str
@@ -52,6 +54,12 @@ class ModelSpec:
     pooling: str
     ensemble: bool
     settings: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[ModelSpec, ...] = ()
+
+    @property
+    def singles(self) -> tuple[ModelSpec, ...]:
+        """The parts of an average; of a single model, itself."""
+        return self.parts or (self,)
 
     @property
     def is_rocket(self) -> bool:
@@ -59,13 +67,18 @@ class ModelSpec:
         return self.backbone in TRANSFORMS
 
     @property
+    def is_network(self) -> bool:
+        """Whether it is a `MilletClassifier`."""
+        return not (self.parts or self.is_rocket)
+
+    @property
     def network_settings(self) -> dict[str, Any]:
         """The settings that are parameters of `MilletClassifier`."""
         return {name: value for name, value in self.settings.items() if name in NETWORK_SETTINGS}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
+        """Return it as JSON can hold it; the name says all about the parts."""
+        return {name: value for name, value in asdict(self).items() if name != "parts"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,8 @@ class MethodSpec:
 
     def explains(self, model: ModelSpec) -> bool:
         """Whether it can, and shall, explain this model."""
-        return model.pooling in self.poolings and not (model.is_rocket and self.name in OF_NETWORKS)
+        fits = all(single.pooling in self.poolings for single in model.singles)
+        return fits and (model.is_network or self.name not in OF_NETWORKS)
 
     def applies_to(self, model: ModelSpec, repeat: int) -> bool:
         """Whether it explains this repeat (-1: the ensemble) of a model."""
@@ -106,7 +120,7 @@ class MethodSpec:
 
 
 def parse_models(items: list[Any], repeats: int) -> tuple[ModelSpec, ...]:
-    """Return the models: names, and tables of backbones x poolings or of features x heads x spreads.
+    """Return the models: names, also of averages, and tables of backbones x poolings or features x heads x spreads.
 
     Examples
     --------
@@ -115,21 +129,39 @@ def parse_models(items: list[Any], repeats: int) -> tuple[ModelSpec, ...]:
     >>> models = parse_models(["hydra", {"features": ["minirocket"], "heads": ["ridge"]}], repeats=1)
     >>> [model.name for model in models]
     ['hydra', 'minirocket-ridge']
+    >>> [model.name for model in parse_models(["minirocket+lite"], repeats=1)]
+    ['minirocket+conjunctive-lite']
     """
     specs: list[ModelSpec] = []
     for item in items:
-        table = Table("[[models]]", _table_of(item) if isinstance(item, str) else item)
-        ensemble = table.flag("ensemble", repeats > 1)
-        if ensemble and repeats == 1:
-            raise ParameterError("ensemble = true in [[models]] needs repeats of at least 2; there is 1.")
-        specs += _parse_rockets(table, ensemble) if "features" in table else _parse_networks(table, ensemble)
-        table.finish()
+        specs += _parse_name(item, repeats) if isinstance(item, str) else _parse_table(item, repeats)
     refuse_duplicates("[[models]]", [spec.name for spec in specs])
     return tuple(specs)
 
 
-def _table_of(name: str) -> dict[str, Any]:
-    return {PLURALS[key]: [value] for key, value in recognise(name).parameters.items()}
+def _parse_name(name: str, repeats: int) -> list[ModelSpec]:
+    """Return the model of a name; of several joined by "+", their average."""
+    tables = [
+        {PLURALS[key]: [value] for key, value in recognise(part).parameters.items()} for part in name.split("+")
+    ]
+    parts = tuple(spec for table in tables for spec in _parse_table(table, repeats))
+    if len(parts) == 1:
+        return [parts[0]]
+    names = [part.name for part in parts]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"The average {name!r} names a model twice; with one seed, both would be the same.")
+    backbone, pooling = ("+".join(getattr(part, key) for part in parts) for key in ("backbone", "pooling"))
+    return [ModelSpec("+".join(names), backbone, pooling, repeats > 1, parts=parts)]
+
+
+def _parse_table(item: Any, repeats: int) -> list[ModelSpec]:
+    table = Table("[[models]]", item)
+    ensemble = table.flag("ensemble", repeats > 1)
+    if ensemble and repeats == 1:
+        raise ParameterError("ensemble = true in [[models]] needs repeats of at least 2; there is 1.")
+    specs = _parse_rockets(table, ensemble) if "features" in table else _parse_networks(table, ensemble)
+    table.finish()
+    return specs
 
 
 def _parse_networks(table: Table, ensemble: bool) -> list[ModelSpec]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from millet.averaged import AveragedClassifier
 from millet.benchmark.cells import Cell
 from millet.benchmark.measure import measure
+from millet.benchmark.models import ModelSpec
 from millet.benchmark.provenance import PeakMemory, commit, machine, versions
 from millet.benchmark.rows import Row
 from millet.benchmark.sources import DataSpec
@@ -122,7 +123,7 @@ def _measured(job: Job) -> Iterator[Row]:
     if train.y is None or test.y is None:
         raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
     classifier = _ensemble(job) if job.cell.is_ensemble else _trained(job, train.X, train.y)
-    facts = _training_facts(job, classifier)
+    facts = _training_facts(classifier)
     for method in job.cell.methods:
         measured = measure(classifier, test, method, job.metrics)
         yield {**_identity(job, method.name), "status": "done", "error": "", **facts, **measured, **_provenance()}
@@ -156,13 +157,26 @@ def _trained(job: Job, X: Series, y: NDArray[Any]) -> EvidenceClassifier:
 
 def _loaded(folder: Path) -> EvidenceClassifier:
     classifier = load_classifier(folder)
-    # A network computes with as many threads as torch; others are told.
-    classifier.set_params(n_jobs=torch.get_num_threads(), verbose=0)
+    for single in _singles(classifier):
+        # A network computes with as many threads as torch; others are told.
+        single.set_params(n_jobs=torch.get_num_threads(), verbose=0)
     return classifier
 
 
+def _singles(classifier: EvidenceClassifier) -> list[EvidenceClassifier]:
+    """Return the classifiers that an average consists of, those of averages in it too; else the one itself."""
+    if not isinstance(classifier, AveragedClassifier):
+        return [classifier]
+    return [single for part in classifier.classifiers_ for single in _singles(part)]
+
+
 def _untrained(job: Job) -> EvidenceClassifier:
-    model, seed = job.cell.model, job.seed + job.cell.repeat
+    made = [_untrained_single(job, single) for single in job.cell.model.singles]
+    return AveragedClassifier(made) if len(made) > 1 else made[0]
+
+
+def _untrained_single(job: Job, model: ModelSpec) -> EvidenceClassifier:
+    seed = job.seed + job.cell.repeat
     if model.is_rocket:
         return RocketMilletClassifier(
             model.backbone, random_state=seed, n_jobs=torch.get_num_threads(), verbose=0, **model.settings
@@ -172,7 +186,8 @@ def _untrained(job: Job) -> EvidenceClassifier:
         model.pooling,
         recipe=job.recipe,
         random_state=seed,
-        checkpoint_dir=job.checkpoints,
+        # The networks of an average can't share a folder.
+        checkpoint_dir=job.checkpoints / model.name if job.cell.model.parts else job.checkpoints,
         checkpoint_seconds=CHECKPOINT_SECONDS,
         n_jobs=1,
         verbose=0,
@@ -204,13 +219,15 @@ def _ensemble_of_networks(members: list[MilletClassifier]) -> MilletClassifier:
     return ensemble
 
 
-def _training_facts(job: Job, classifier: EvidenceClassifier) -> Row:
-    n_epochs, seconds = 0, classifier.training_summary_["seconds"]
-    if isinstance(classifier, MilletClassifier):
-        # `seconds` of an epoch's record goes on counting where a resumed training was resumed.
-        lasts = classifier.history_ if job.cell.is_ensemble else classifier.history_[-1:]
-        n_epochs = sum(classifier.training_summary_["n_epochs"])
-        seconds = sum(record.seconds for record in lasts)
+def _training_facts(classifier: EvidenceClassifier) -> Row:
+    n_epochs, seconds = 0, 0.0
+    for single in _singles(classifier):
+        if isinstance(single, MilletClassifier):
+            n_epochs += sum(single.training_summary_["n_epochs"])
+            # The last record of each network: its `seconds` went on counting where a training was resumed.
+            seconds += sum(record.seconds for record in single.history_[-len(single.networks_) :])
+        else:
+            seconds += single.training_summary_["seconds"]
     return {
         "n_epochs_run": n_epochs,
         "train_seconds": round(seconds, 3),

@@ -6,16 +6,55 @@ Out: arrays of the promised shape and type that nobody can write to, or an error
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from millet.errors import LabelError, ParameterError, SeriesError
 
+if TYPE_CHECKING:
+    from millet.explanation.explanation import Explanation
+
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 # Sums of single precision, over many channels, are as far apart at the most.
 ROUNDING = 1e-4
+
+
+def checked_fields(given: Explanation) -> dict[str, Any]:
+    """Return the fields of an explanation that is being made, judged one by one and against each other."""
+    series = check_series(given.series)
+    n_cases, n_channels, n_timepoints = series.shape
+    lengths = check_lengths(given.lengths, series)
+    logits = check_finite("logits", given.logits, (n_cases, None))
+    n_classes = logits.shape[1]
+    classes = check_classes(given.classes, n_classes)
+    checked: dict[str, Any] = {
+        "series": series,
+        "lengths": lengths,
+        "logits": logits,
+        "classes": classes,
+        "class_names": check_class_names(given.class_names, classes),
+        "time": check_time(given.time, n_timepoints),
+        "members": tuple(given.members),
+    }
+    by_class = (n_cases, n_classes, n_timepoints)
+    checked["scores"] = check_evidence("scores", given.scores, by_class, lengths)
+    if given.attention is not None:
+        checked["attention"] = check_evidence("attention", given.attention, (n_cases, n_timepoints), lengths)
+    if (given.contributions is None) != (given.bias is None):
+        raise ParameterError("contributions and bias belong together: give both, or neither.")
+    if given.contributions is not None and given.bias is not None:
+        checked["contributions"] = check_evidence("contributions", given.contributions, by_class, lengths)
+        checked["bias"] = check_finite("bias", given.bias, (n_classes,))
+    if given.channel_contributions is not None:
+        by_channel = (n_cases, n_classes, n_channels, n_timepoints)
+        checked["channel_contributions"] = check_channels(
+            given.channel_contributions, by_channel, lengths, checked.get("contributions")
+        )
+    if not isinstance(given.method, str):
+        raise ParameterError(f"method must be a string; got {type(given.method).__name__}.")
+    return checked
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

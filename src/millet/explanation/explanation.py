@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from millet.errors import LabelError, MilletError, ParameterError, StorageError, did_you_mean
+from millet.errors import MilletError, ParameterError, StorageError
 from millet.explanation import checks, files
 from millet.explanation.batches import concatenated, select_cases
-from millet.explanation.intervals import Interval, check_request, find_spans
+from millet.explanation.intervals import Interval, find_intervals
+from millet.explanation.targets import find_codes
 
 PER_CASE = ("series", "lengths", "scores", "logits", "attention", "contributions", "channel_contributions")
 SHARED_WITH_MEMBERS = ("series", "lengths", "classes", "class_names", "time")
@@ -89,40 +90,7 @@ class Explanation:
     method: str = ""
 
     def __post_init__(self) -> None:
-        series = checks.check_series(self.series)
-        n_cases, n_channels, n_timepoints = series.shape
-        lengths = checks.check_lengths(self.lengths, series)
-        logits = checks.check_finite("logits", self.logits, (n_cases, None))
-        n_classes = logits.shape[1]
-        classes = checks.check_classes(self.classes, n_classes)
-        checked: dict[str, Any] = {
-            "series": series,
-            "lengths": lengths,
-            "logits": logits,
-            "classes": classes,
-            "class_names": checks.check_class_names(self.class_names, classes),
-            "time": checks.check_time(self.time, n_timepoints),
-            "members": tuple(self.members),
-        }
-        by_class = (n_cases, n_classes, n_timepoints)
-        checked["scores"] = checks.check_evidence("scores", self.scores, by_class, lengths)
-        if self.attention is not None:
-            shape = (n_cases, n_timepoints)
-            checked["attention"] = checks.check_evidence("attention", self.attention, shape, lengths)
-        if (self.contributions is None) != (self.bias is None):
-            raise ParameterError("contributions and bias belong together: give both, or neither.")
-        if self.contributions is not None and self.bias is not None:
-            additive = checks.check_evidence("contributions", self.contributions, by_class, lengths)
-            checked["contributions"] = additive
-            checked["bias"] = checks.check_finite("bias", self.bias, (n_classes,))
-        if self.channel_contributions is not None:
-            by_channel = (n_cases, n_classes, n_channels, n_timepoints)
-            checked["channel_contributions"] = checks.check_channels(
-                self.channel_contributions, by_channel, lengths, checked.get("contributions")
-            )
-        if not isinstance(self.method, str):
-            raise ParameterError(f"method must be a string; got {type(self.method).__name__}.")
-        for name, value in checked.items():
+        for name, value in checks.checked_fields(self).items():
             object.__setattr__(self, name, value)
         self._check_members()
 
@@ -216,21 +184,7 @@ class Explanation:
         """
         if target is None:
             return self.predicted_codes
-        if np.ndim(target) == 0:
-            return np.full(self.n_cases, self._code(np.asarray(target).item()))
-        labels = np.asarray(target).tolist() if isinstance(target, np.ndarray) else list(target)  # type: ignore[arg-type]
-        if len(labels) != self.n_cases:
-            raise LabelError(
-                f"target must be one label, or one for each of the {self.n_cases} cases; got {len(labels)}."
-            )
-        return np.array([self._code(label) for label in labels], dtype=np.int64)
-
-    def _code(self, label: Any) -> int:
-        for known in (self.classes.tolist(), self.class_names):
-            if label in known:
-                return known.index(label)
-        hint = did_you_mean(str(label), self.class_names)
-        raise LabelError(f"No class {label!r}; the classes are {', '.join(self.class_names)}.{hint}")
+        return find_codes(target, self.classes, self.class_names, self.n_cases)
 
     def top_intervals(
         self,
@@ -273,21 +227,7 @@ class Explanation:
         >>> [(i.start, i.stop, i.share) for i in e.top_intervals(coverage=1.0)]
         [(0, 1, 0.75), (2, 3, 0.25)]
         """
-        check_request(n, kind, coverage, max_gap)
-        evidence = self.scores if self.contributions is None else self.contributions
-        intervals = []
-        for case, code in enumerate(self.class_codes(target).tolist()):
-            own = evidence[case, code, : self.lengths[case]]
-            for span in find_spans(own, kind, coverage, max_gap)[:n]:
-                times = self._moment(span.start), self._moment(span.stop - 1)
-                name = self.class_names[code]
-                intervals.append(Interval(case, name, span.start, span.stop, *times, span.share, span.mean, kind))
-        return intervals
-
-    def _moment(self, timepoint: int) -> Any:
-        moment = self.time[timepoint]
-        # datetime64.item() turns nanoseconds into a bare integer.
-        return moment if self.time.dtype.kind == "M" else moment.item()
+        return find_intervals(self, n, target, kind, coverage, max_gap)
 
     def __len__(self) -> int:
         return self.n_cases

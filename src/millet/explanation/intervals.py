@@ -1,18 +1,21 @@
 """Intervals: the few stretches of time that hold most of the evidence.
 
-In:  the evidence of one class along one case, from `Explanation.top_intervals`.
+In:  an `Explanation`, from its `top_intervals`.
 Out: `Interval` rows, which `pandas.DataFrame` takes as they are, and a plain-text table of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from millet.errors import ParameterError, lookup
+
+if TYPE_CHECKING:
+    from millet.explanation.explanation import Explanation
 
 SIGNS = {"support": 1.0, "refute": -1.0}
 
@@ -56,6 +59,28 @@ class Span(NamedTuple):
     stop: int
     share: float
     mean: float
+
+
+def find_intervals(
+    explanation: Explanation, n: int | None, target: ArrayLike | None, kind: str, coverage: float, max_gap: int
+) -> list[Interval]:
+    """Return the intervals that `Explanation.top_intervals` promises, case by case."""
+    check_request(n, kind, coverage, max_gap)
+    evidence = explanation.scores if explanation.contributions is None else explanation.contributions
+    intervals = []
+    for case, code in enumerate(explanation.class_codes(target).tolist()):
+        own = evidence[case, code, : explanation.lengths[case]]
+        for span in find_spans(own, kind, coverage, max_gap)[:n]:
+            times = _moment(explanation.time, span.start), _moment(explanation.time, span.stop - 1)
+            name = explanation.class_names[code]
+            intervals.append(Interval(case, name, span.start, span.stop, *times, span.share, span.mean, kind))
+    return intervals
+
+
+def _moment(time: NDArray[Any], timepoint: int) -> Any:
+    moment = time[timepoint]
+    # datetime64.item() turns nanoseconds into a bare integer.
+    return moment if time.dtype.kind == "M" else moment.item()
 
 
 def check_request(n: int | None, kind: str, coverage: float, max_gap: int) -> None:

@@ -5,14 +5,10 @@ Out: matplotlib figures. Every function draws on the figure or axes it is given,
      it returns what it drew on and never shows it.
 """
 
+from millet.plots.classes import plot_class_scores, plot_heatmap_classes
 from millet.plots.curves import plot_perturbation_curves
 from millet.plots.decimation import decimate
-from millet.plots.evidence import (
-    plot_class_scores,
-    plot_explanation,
-    plot_false_negative,
-    plot_heatmap_classes,
-)
+from millet.plots.evidence import plot_explanation, plot_false_negative
 from millet.plots.figures import save_figure
 from millet.plots.series import plot_construction, plot_examples
 

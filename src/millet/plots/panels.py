@@ -1,6 +1,6 @@
 """Panels: what a single axes can show of one case.
 
-In:  the parts of a case that is drawn, from `millet.plots.evidence` and `millet.plots.series`.
+In:  the parts of a case that is drawn, from the other modules of `millet.plots`.
 Out: artists on the axes that was given.
 """
 

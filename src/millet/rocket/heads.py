@@ -36,12 +36,22 @@ class Head(NamedTuple):
 def fit_head(features: Floats, codes: Codes, n_classes: int, head: str) -> Head:
     """Fit a head to features whose columns have mean 0."""
     calibrated = lookup("head", head, HEADS)
-    targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-    if n_classes == 2:
-        targets = targets[:, 1:]
+    targets = class_targets(codes, n_classes)
     ridge = fit_ridge(features, targets)
     scale = calibration_scale(both_signs(ridge.left_out), codes) if calibrated else 1.0
     return Head(scale * ridge.coefficients, scale * ridge.intercepts)
+
+
+def class_targets(codes: Codes, n_classes: int) -> Doubles:
+    """Return what regressions aim at, (N, Q): +1 for a case's own class and -1 for others.
+
+    Examples
+    --------
+    >>> class_targets(np.array([0, 1]), 2).ravel()
+    array([-1.,  1.])
+    """
+    targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return targets[:, 1:] if n_classes == 2 else targets
 
 
 def both_signs(decisions: Doubles) -> Doubles:
