@@ -166,6 +166,14 @@ class TestPicture:
         assert line.get_xdata().tolist() == [1.2, 6.0, 8.5]
         pyplot.close(figure)
 
+    def test_a_small_difference_is_not_magnified(self, script):
+        points = {lane(script, "hydra", ""): script.Point(1, 0.93), lane(script, NETWORK): script.Point(99, 0.931)}
+        figure = script.draw([script.Panel("close", points)])
+        low, high = figure.axes[0].get_ylim()
+        assert high - low == pytest.approx(0.05)
+        assert (low + high) / 2 == pytest.approx(0.9305)
+        pyplot.close(figure)
+
     def test_it_is_written_with_what_there_is(self, script, tmp_path, monkeypatch, capsys):
         rows = [make_row("Coffee", "minirocket"), make_row("WebTraffic", "minirocket"), make_row("Coffee", NETWORK)]
         make_run(tmp_path / "results" / "run", rows)

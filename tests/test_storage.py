@@ -54,6 +54,8 @@ def test_a_model_comes_back_with_everything(fitted, folder, bumps):
         {"pooling": "gap", "padding": "reflect", "positions": True},
         {"precision": "64-true"},
         {"backbone": "lite"},
+        {"precision": "64-true", "backbone": "lite"},
+        {"precision": "bf16-true", "backbone": "lite"},
     ],
     ids=lambda parameters: next(iter(parameters)),
 )

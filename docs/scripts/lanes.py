@@ -35,6 +35,8 @@ ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs" / "images" / "accuracy_time.png"
 # The mean of fewer datasets says little about a model.
 LEAST_IN_COMMON = 10
+# A shorter axis would make much of differences that may be chance.
+LEAST_SPAN = 0.05
 TITLES = {**ROCKETS, **BACKBONES, "lite": "LITE"}
 # Told apart by shape as well as by colour.
 MARKERS = {
@@ -211,10 +213,13 @@ def _fill(ax: Axes, panel: Panel) -> None:
     ax.plot(*front[np.argsort(front[:, 0])].T, color=FAINT, linewidth=1.2, zorder=1)
     for lane, point in panel.points.items():
         marker, color = MARKERS[lane.kind]
-        ax.scatter(*point, s=28, marker=marker, color=color, zorder=2)
+        ax.scatter(*point, s=32, marker=marker, color=color, edgecolor="white", linewidth=0.7, zorder=2)
     ax.set_title(panel.title, fontsize=NORMAL, loc="left")
     ax.set_xscale("log")
     ax.margins(x=0.22, y=0.12)
+    lowest, highest = ax.get_ylim()
+    missing = max(0.0, LEAST_SPAN - (highest - lowest))
+    ax.set_ylim(lowest - missing / 2, highest + missing / 2)
     low, high = ax.get_xlim()
     shown = {seconds: text for seconds, text in TICKS.items() if low <= seconds <= high}
     ax.set_xticks(list(shown), list(shown.values()))

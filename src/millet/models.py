@@ -71,7 +71,8 @@ def _decode_network(classifier: Any, content: bytes, folder: object) -> MilletNe
         network.load_state_dict(load(content), assign=True)
     except SafetensorError as error:
         raise StorageError(f"{folder} is damaged: a member's weights can't be read: {error}.") from None
-    return network
+    # What is not stored, such as LITE's hand-made filters, is still of single precision.
+    return network.to(next(network.parameters()).dtype)
 
 
 def _encode_parameter(value: Any) -> Any:
