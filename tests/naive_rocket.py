@@ -17,7 +17,7 @@ PARTS = {
 def naive_evidence(settings, arrays, values, length, spread):
     """Return one case's logits (K,) and contributions (K, C, T) without the bias, feature by feature."""
     whole = values[:, :length].astype(np.float64)
-    weights, centres, offsets = arrays["weights"], arrays["centres"], arrays["offsets"]
+    weights, centres, limits, offsets = (arrays[name] for name in ("weights", "centres", "limits", "offsets"))
     decisions = offsets.copy()
     shares = np.zeros((len(offsets), *whole.shape))
     feature = 0
@@ -26,6 +26,8 @@ def naive_evidence(settings, arrays, values, length, spread):
         series = on_grid(np.diff(values[:, :length], axis=1) if difference else values[:, :length])
         for found, point_shares, kernel, dilation, channels in naive_features(kind, own, series):
             centre, weight = centres[feature], weights[feature]
+            if abs(found - centre) > limits[feature]:
+                weight = weight * limits[feature] / abs(found - centre)
             feature += 1
             if kind == "hydra" and found == 0.0:
                 continue
@@ -141,7 +143,7 @@ def naive_hydra(own, series):
 
 def hydra_shares(votes, found):
     positive = np.maximum(votes, 0.0)
-    return lambda centre: (found - centre) * positive / positive.sum()
+    return lambda centre: found * positive / positive.sum() - centre / len(votes)
 
 
 def hydra_response(series, kernel, dilation, channels):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from millet.bags import Batch
 from millet.errors import UnknownNameError
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS, RocketModel
+from millet.rocket.scaling import LIMIT
 from naive_rocket import naive_evidence
 
 FEW = 84 * 2
@@ -70,12 +71,54 @@ def test_evidence_is_that_of_the_slow_oracle(transform, n_channels, spread):
         )
 
 
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_evidence_of_a_glitch_is_that_of_the_slow_oracle(transform, spread):
+    rng = np.random.default_rng(11)
+    batch = random_batch(rng, [18, 14, 16, 12], 1)
+    model = fit(batch, 2, transform)
+    glitch = Batch(with_spike(batch.values[:1]), batch.lengths[:1])
+    limits, centres = model.arrays()["limits"], model.arrays()["centres"]
+    features = model._transform.features(glitch.values, glitch.lengths)[0]
+    assert (np.abs(features - centres) > limits).any(), "the spike is beyond what was seen"
+    found = model.evidence(glitch, spread, channels=True)
+    logits, contributions = naive_evidence(model.settings(), model.arrays(), glitch.values[0], 18, spread)
+    np.testing.assert_allclose(found.logits[0], logits, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found.channel_contributions[0], contributions, rtol=1e-7, atol=1e-9)
+
+
+def with_spike(values, height=1000.0):
+    spiked = values.copy()
+    spiked[0, 0, 7] += height
+    return spiked
+
+
+def test_a_glitch_is_not_extrapolated_without_end():
+    batch = random_batch(np.random.default_rng(12), [30] * 12, 1)
+    model = fit(batch, 3, "multirocket")
+    seen = np.abs(model.logits(batch)).max()
+    large, larger = (model.logits(Batch(with_spike(batch.values, height), batch.lengths))[0] for height in (1e4, 1e8))
+    assert np.abs(larger).max() < 10 * seen
+    np.testing.assert_allclose(large, larger, rtol=0.1, atol=0.1 * seen)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_training_cases_are_within_the_limits(transform):
+    batch = random_batch(np.random.default_rng(13), [30] * 8, 1)
+    model = fit(batch, 2, transform)
+    features = model._transform.features(batch.values, batch.lengths)
+    arrays = model.arrays()
+    seen = ~(model._transform.sparse & (features == 0.0))
+    assert (np.abs(features - arrays["centres"]) * seen <= 1.001 * arrays["limits"] / LIMIT + 1e-6).all()
+
+
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_a_case_alone_gets_bit_for_bit_what_it_gets_in_a_batch(transform):
     rng = np.random.default_rng(3)
     batch = random_batch(rng, [40, 7, 25, 2, 33], 2)
     model = fit(batch, 2, transform)
     model.n_jobs = 2
+    batch = Batch(with_spike(batch.values), batch.lengths)
     together = model.evidence(batch, channels=True)
     for case, length in enumerate(batch.lengths):
         alone = model.evidence(

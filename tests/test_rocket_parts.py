@@ -8,10 +8,10 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeClassifierCV
 
 from millet.rocket.four import longest_stretch, sum_positive
-from millet.rocket.heads import calibration_scale, fit_head
+from millet.rocket.heads import STIFFNESS, calibration, calibration_scale, fit_head
 from millet.rocket.plan import HEAVY_TAPS, choose_channels, respond
 from millet.rocket.ridge import PENALTIES, fit_ridge
-from millet.rocket.scaling import scale_features
+from millet.rocket.scaling import LIMIT, scale_features, weighted_sum
 from millet.rocket.series import represent
 from millet.rocket.spreading import SPREADS, from_difference, lay
 
@@ -119,16 +119,52 @@ def test_the_ridge_head_is_scikit_learns(n_classes, n_features):
     np.testing.assert_allclose(head.intercepts, oracle.intercept_, atol=1e-6)
 
 
-def test_the_multinomial_head_decides_as_the_ridge_head():
+def test_of_two_classes_the_multinomial_head_is_the_ridge_head_times_one_number():
     rng = np.random.default_rng(0)
-    codes = np.arange(60) % 3
+    codes = np.arange(60) % 2
     features = (rng.normal(size=(60, 50)) + codes[:, None]).astype(np.float32)
     features -= features.mean(axis=0)
-    ridge, multinomial = (fit_head(features, codes, 3, head) for head in ("ridge", "multinomial"))
+    ridge, multinomial = (fit_head(features, codes, 2, head) for head in ("ridge", "multinomial"))
     scale = multinomial.coefficients[0, 0] / ridge.coefficients[0, 0]
     assert scale > 0
     np.testing.assert_allclose(multinomial.coefficients, scale * ridge.coefficients)
     np.testing.assert_allclose(multinomial.intercepts, scale * ridge.intercepts)
+
+
+def test_a_class_between_two_others_is_hidden_from_the_ridge_head_but_not_from_the_multinomial_one():
+    rng = np.random.default_rng(0)
+    codes = np.arange(300) % 3
+    features = (codes[:, None] - 1 + 0.1 * rng.normal(size=(300, 1))).astype(np.float32)
+    features -= features.mean(axis=0)
+    heads = [fit_head(features, codes, 3, head) for head in ("ridge", "multinomial")]
+    right = [np.mean((features @ head.coefficients + head.intercepts).argmax(axis=1) == codes) for head in heads]
+    assert right[0] < 0.8
+    assert right[1] > 0.99
+
+
+def test_decisions_that_are_log_probabilities_are_hardly_mixed():
+    rng = np.random.default_rng(2)
+    logits = 2.0 * rng.normal(size=(5000, 3))
+    codes = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+    np.testing.assert_allclose(calibration(logits, codes), np.eye(3), atol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_other_mixture_of_decisions_fits_better(seed):
+    rng = np.random.default_rng(seed)
+    codes = np.arange(40) % 4
+    decisions = rng.normal(size=(40, 4)) + 2 * np.eye(4)[codes]
+    scale = calibration_scale(decisions, codes)
+    found = calibration(decisions, codes) / scale - np.eye(4)
+
+    def loss(mixture):
+        logits = scale * decisions @ (np.eye(4) + mixture)
+        log_probabilities = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        wanted = (40 * np.eye(4)[codes] + 0.25) / 41
+        return -np.sum(wanted * log_probabilities) + STIFFNESS / 2 * np.sum(mixture**2)
+
+    for size in (1e-3, 1e-1):
+        assert all(loss(found) < loss(found + size * rng.normal(size=(4, 4))) for _ in range(20))
 
 
 def test_the_scale_of_calibration_recovers_the_temperature_that_made_the_labels():
@@ -146,6 +182,17 @@ def test_sparse_features_keep_their_zeros_before_they_are_centred():
     scaled = np.where(column == 0, 0, (column - 1) / deviation)
     np.testing.assert_allclose(features[:, 0], scaled - scaled.mean(), atol=1e-6)
     np.testing.assert_allclose(scale.deviations, deviation)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_feature_counts_no_more_than_some_way_beyond_what_was_seen(sparse):
+    features = np.array([[0.0], [1.0], [5.0]], dtype=np.float32)
+    scale = scale_features(features, sparse)
+    assert scale.limits == pytest.approx([LIMIT * 3.0])
+    kinds, weights = np.array([sparse]), np.ones((1, 1))
+    for value, counted in [(4.0, 2.0), (1e6, LIMIT * 3.0), (-1e6, -LIMIT * 3.0)]:
+        found = weighted_sum(np.array([value]), kinds, scale.centres, scale.limits, weights)
+        assert found == pytest.approx([counted])
 
 
 def test_small_subsets_of_channels_are_the_most_frequent():

@@ -47,7 +47,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         "hydra" (Dempster et al. 2023) or "multirocket-hydra", the last two together and the most accurate.
     head : str, default="multinomial"
         What makes logits of the features. "multinomial" gives calibrated probabilities; "ridge" gives the decision
-        values of the originals, which make the same predictions but whose softmax is no probability.
+        values of the originals, whose softmax is no probability. With two classes both predict the same.
     spread : str, default="taps"
         Where the share of a convolution is laid: "taps", evenly on the points that the kernel touches; "anchor", on
         its centre alone; "weighted", on the points it touches by how much each counted. Predictions do not depend

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from millet.compiled import compiled, compiled_reduction
 from millet.rocket.convolution import convolve_fixed, sum_channels
-from millet.rocket.ppv import count_steps, output_margin, tap_sizes
+from millet.rocket.ppv import N_TOGETHER, count_above, count_steps, output_margin, tap_sizes
 from millet.rocket.series import represent
 from millet.rocket.spreading import WEIGHTED, lay
 
@@ -147,12 +147,13 @@ def four_shares(
     widest = 4 * dilations[-1]
     padded = np.zeros(n_points + 2 * widest, dtype=np.float32)
     nine = np.empty(n_points, dtype=np.float32)
-    response = np.empty(n_points, dtype=np.float32)
-    steps = np.zeros(n_points, dtype=np.uint32)
-    tables = np.zeros((3, n_biases.max() + 2, n_classes))
+    responses = np.zeros((N_TOGETHER, n_points), dtype=np.float32)
+    steps = np.zeros((N_TOGETHER, n_points), dtype=np.uint32)
+    tables = np.zeros((N_TOGETHER, 3, n_biases.max() + 2, n_classes))
     shares = np.zeros((n_points, n_classes))
     stretches = np.zeros((n_points + 1, n_classes))
     apart = spread == WEIGHTED or by_channel
+    n_together = 1 if apart else N_TOGETHER
     bias = 0
     for position in range(len(dilations)):
         dilation = dilations[position]
@@ -161,13 +162,16 @@ def four_shares(
             chosen = channels[channel_starts[combination] : channel_starts[combination + 1]]
             if kernel == 0 or len(series) > 1:
                 sum_channels(series, chosen, dilation, widest, padded, nine)
+            slot = kernel % n_together
+            response = responses[slot]
             convolve_fixed(padded, nine, dilation, widest, heavy[kernel], response)
             margin = output_margin(position + kernel, dilation, n_points)
             stop = bias + n_biases[position]
             own = slice(N_POOLS * bias, N_POOLS * stop)
-            count_steps(response, biases[bias:stop], margin, steps)
-            fill_tables(response, margin, biases[bias:stop], weights[own], centres[own], tables, stretches)
-            add_from_three(tables, steps, response, margin, shares)
+            count_steps(response, biases[bias:stop], margin, steps[slot])
+            fill_tables(response, margin, biases[bias:stop], weights[own], centres[own], tables[slot], stretches)
+            if slot == n_together - 1:
+                add_from_threes(tables, steps, responses, shares)
             bias = stop
             if apart or kernel == n_kernels - 1:
                 add_stretches(stretches, shares)
@@ -187,13 +191,16 @@ def fill_tables(
     tables: Doubles,
     stretches: Doubles,
 ) -> None:
-    """Write what a point gives by its step: as such, times its value, and times its index; mark the stretches."""
+    """Write what a point gives by its step: as such, times its value, and times its place; mark the stretches.
+
+    Places count from 1 at the first point of the series, indices at the first point inside.
+    """
     inside = response[margin : len(response) - margin]
     n_inside = len(inside)
     tables[:, :2] = 0.0
     for bias in range(len(biases)):
         level = np.float64(biases[bias])
-        count, _, _ = sum_positive(inside, biases[bias])
+        count = count_above(inside, biases[bias])
         per_point = 1.0 / count if count > 0.0 else 0.0
         first, longest = longest_stretch(inside, biases[bias])
         ppv, mpv, mipv, lspv = N_POOLS * bias, N_POOLS * bias + 1, N_POOLS * bias + 2, N_POOLS * bias + 3
@@ -202,29 +209,35 @@ def fill_tables(
             for feature in range(ppv, lspv + 1):
                 centre += centres[feature] * weights[feature, k]
             tables[0, 1, k] -= centre / n_inside
-            tables[0, bias + 2, k] = weights[ppv, k] / n_inside - level * weights[mpv, k] * per_point
+            not_by_place = level * weights[mpv, k] + margin * weights[mipv, k]
+            tables[0, bias + 2, k] = weights[ppv, k] / n_inside - not_by_place * per_point
             tables[1, bias + 2, k] = weights[mpv, k] * per_point
             tables[2, bias + 2, k] = weights[mipv, k] * per_point
             stretches[margin + first, k] += weights[lspv, k]
             stretches[margin + first + longest, k] -= weights[lspv, k]
     for bias in range(len(biases)):
-        tables[:, bias + 2] += tables[:, bias + 1]
+        for table in tables:
+            for k in range(weights.shape[1]):
+                table[bias + 2, k] += table[bias + 1, k]
 
 
 @compiled
-def add_from_three(
-    tables: Doubles, steps: NDArray[np.uint32], response: Floats, margin: int, shares: Doubles
-) -> None:
-    """Add to each point's shares (T, K) what the tables say for its step, value and index."""
-    for t in range(margin, len(shares) - margin):
-        as_such = tables[0, steps[t]]
-        by_value = tables[1, steps[t]]
-        by_index = tables[2, steps[t]]
-        value = np.float64(response[t])
-        index = np.float64(t - margin + 1)
+def add_from_threes(tables: Doubles, steps: NDArray[np.uint32], responses: Floats, shares: Doubles) -> None:
+    """Add to each point's shares (T, K) what its steps, values and place give: four kernels at once, to load less."""
+    for t in range(len(shares)):
+        a, a_by_value, a_by_place = tables[0, 0, steps[0, t]], tables[0, 1, steps[0, t]], tables[0, 2, steps[0, t]]
+        b, b_by_value, b_by_place = tables[1, 0, steps[1, t]], tables[1, 1, steps[1, t]], tables[1, 2, steps[1, t]]
+        c, c_by_value, c_by_place = tables[2, 0, steps[2, t]], tables[2, 1, steps[2, t]], tables[2, 2, steps[2, t]]
+        d, d_by_value, d_by_place = tables[3, 0, steps[3, t]], tables[3, 1, steps[3, t]], tables[3, 2, steps[3, t]]
+        a_value, b_value = np.float64(responses[0, t]), np.float64(responses[1, t])
+        c_value, d_value = np.float64(responses[2, t]), np.float64(responses[3, t])
+        place = np.float64(t + 1)
         share = shares[t]
         for k in range(len(share)):
-            share[k] += as_such[k] + value * by_value[k] + index * by_index[k]
+            first = (a[k] + a_value * a_by_value[k]) + (b[k] + b_value * b_by_value[k])
+            last = (c[k] + c_value * c_by_value[k]) + (d[k] + d_value * d_by_value[k])
+            by_place = (a_by_place[k] + b_by_place[k]) + (c_by_place[k] + d_by_place[k])
+            share[k] += first + last + place * by_place
 
 
 @compiled

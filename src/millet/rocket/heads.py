@@ -4,8 +4,11 @@ In:  features (N, F) and class codes from `millet.rocket.model`. Out: `Head`.
 
 Both heads are ridge regressions of +1 for a case's own class and -1 for the others, as in the ROCKET papers. With
 two classes there is one regression, whose value is the second class's logit and minus the first's.
-"multinomial" multiplies the decision by one number, so that softmax of the logits is calibrated; the predicted
-class and the evidence up to scale stay the same.
+
+"multinomial" makes log-probabilities of the decisions: a multinomial regression on the decisions about cases that
+were left out. Two classes have one decision, which is multiplied by one number. Of more classes, each logit is a
+mixture of all decisions, for regressions of +1 and -1 hide a class that lies between others (Hastie et al. 2009,
+section 4.2); what mixes them is held near one number times the identity. All of it is linear, as evidence needs.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from millet.rocket.ridge import fit_ridge
 
 HEADS = {"ridge": False, "multinomial": True}  # whether the logits are calibrated
 STEEPEST = 100.0
+STIFFNESS = 10.0  # how little decisions are mixed: the weight of squared deviations from the identity
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -38,8 +42,10 @@ def fit_head(features: Floats, codes: Codes, n_classes: int, head: str) -> Head:
     calibrated = lookup("head", head, HEADS)
     targets = class_targets(codes, n_classes)
     ridge = fit_ridge(features, targets)
-    scale = calibration_scale(both_signs(ridge.left_out), codes) if calibrated else 1.0
-    return Head(scale * ridge.coefficients, scale * ridge.intercepts)
+    if not calibrated:
+        return Head(ridge.coefficients, ridge.intercepts)
+    mixing = calibration(ridge.left_out, codes)
+    return Head(ridge.coefficients @ mixing, ridge.intercepts @ mixing)
 
 
 def class_targets(codes: Codes, n_classes: int) -> Doubles:
@@ -65,11 +71,24 @@ def both_signs(decisions: Doubles) -> Doubles:
     return np.concatenate([-decisions, decisions], axis=1) if decisions.shape[1] == 1 else decisions
 
 
+def calibration(decisions: Doubles, codes: Codes) -> Doubles:
+    """Return a matrix (Q, Q) such that decisions (N, Q) times it are logits whose softmax fits the codes.
+
+    Examples
+    --------
+    >>> decisions = np.array([[0.1, -1.1, -1.0], [-0.9, 0.0, -1.1], [-1.0, -1.1, 0.1]] * 10)
+    >>> mixing = calibration(decisions, np.array([0, 1, 2] * 10))
+    >>> mixing.shape, bool((np.diag(mixing) > 1).all())
+    ((3, 3), True)
+    """
+    scale = calibration_scale(both_signs(decisions), codes)
+    if decisions.shape[1] == 1:
+        return np.array([[scale]])
+    return np.asarray(scale * (np.eye(decisions.shape[1]) + _mixture(scale * decisions, codes)))
+
+
 def calibration_scale(logits: Doubles, codes: Codes) -> float:
     """Return the factor of the logits (N, K) that makes their softmax fit the codes best.
-
-    The likelihood counts one more case, of no known class: without it, classes that are told apart without an error
-    would call for an infinite factor.
 
     Examples
     --------
@@ -81,12 +100,42 @@ def calibration_scale(logits: Doubles, codes: Codes) -> float:
     from scipy.optimize import minimize_scalar
     from scipy.special import log_softmax
 
-    smoothing = 1.0 / (len(logits) + 1.0)
-    wanted = np.full(logits.shape, smoothing / logits.shape[1])
-    wanted[np.arange(len(codes)), codes] += 1.0 - smoothing
+    wanted = _wanted(codes, logits.shape[1])
 
     def loss(log_scale: float) -> float:
         return -float(np.sum(wanted * log_softmax(np.exp(log_scale) * logits, axis=1)))
 
     found = minimize_scalar(loss, bounds=(-np.log(STEEPEST), np.log(STEEPEST)), method="bounded")
     return float(np.exp(found.x))
+
+
+def _mixture(logits: Doubles, codes: Codes) -> Doubles:
+    """Return the matrix (K, K) that, times the logits (N, K) and added to them, makes their softmax fit best.
+
+    Its squared entries are penalised, so there is one best matrix, and few cases move it little from 0.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import log_softmax
+
+    n_classes = logits.shape[1]
+    wanted = _wanted(codes, n_classes)
+
+    def loss(flat: Doubles) -> tuple[float, Doubles]:
+        mixture = flat.reshape(n_classes, n_classes)
+        found = log_softmax(logits + logits @ mixture, axis=1)
+        slope = logits.T @ (np.exp(found) - wanted) + STIFFNESS * mixture
+        return -float(np.sum(wanted * found)) + STIFFNESS / 2 * float(np.sum(mixture**2)), slope.ravel()
+
+    found = minimize(loss, np.zeros(n_classes**2), jac=True, method="L-BFGS-B", options={"ftol": 1e-12, "gtol": 1e-7})
+    return np.asarray(found.x).reshape(n_classes, n_classes)
+
+
+def _wanted(codes: Codes, n_classes: int) -> Doubles:
+    """Return the probabilities (N, K) to fit: each case's class, and one more case, of no known class, shared by all.
+
+    Without that case, classes that are told apart without an error would call for infinite logits.
+    """
+    smoothing = 1.0 / (len(codes) + 1.0)
+    wanted = np.full((len(codes), n_classes), smoothing / n_classes)
+    wanted[np.arange(len(codes)), codes] += 1.0 - smoothing
+    return wanted

@@ -4,7 +4,7 @@ In:  cases, kernels and channels. Out: features (B, F), or each timepoint's shar
 
 In every group, the kernel with the largest value at a point gets that value as its vote, and the kernel with the
 smallest value gets one vote. A feature is the square root of a kernel's votes. It belongs to the points that voted
-for the kernel, in proportion to their votes.
+for the kernel, in proportion to their votes; its centre belongs evenly to all points, each of which had a vote.
 """
 
 from __future__ import annotations
@@ -141,6 +141,7 @@ def hydra_shares(
     winners = np.empty((2, n_points), dtype=np.uint32)
     shares = np.zeros((n_points, weights.shape[1]))
     per_vote = np.zeros((2, group_size, weights.shape[1]))
+    per_point = np.zeros((2, group_size, weights.shape[1]))
     feature = 0
     for position in range(len(dilations)):
         for group in range(n_groups):
@@ -150,17 +151,17 @@ def hydra_shares(
             compete(padded, lead, dilations[position], kernels[position, group], extremes, winners)
             own = slice(feature, feature + 2 * group_size)
             feature += 2 * group_size
-            price_votes(extremes, winners, weights[own], centres[own], per_vote)
+            price_votes(extremes, winners, weights[own], centres[own], per_vote, per_point)
             if spread == WEIGHTED:
                 for side in range(2):
                     for kernel in range(group_size):
-                        add_votes(extremes, winners, per_vote, side, kernel, shares)
+                        add_votes(extremes, winners, per_vote, per_point, side, kernel, shares)
                         sizes = np.abs(kernels[position, group, kernel])
                         lay(shares, series, chosen, sizes, dilations[position], spread, laid)
                         shares[:] = 0.0
                 continue
-            add_votes(extremes, winners, per_vote, 0, EVERYONE, shares)
-            add_votes(extremes, winners, per_vote, 1, EVERYONE, shares)
+            add_votes(extremes, winners, per_vote, per_point, 0, EVERYONE, shares)
+            add_votes(extremes, winners, per_vote, per_point, 1, EVERYONE, shares)
             if by_channel or group == n_groups - 1:
                 lay(shares, series, chosen, kernels[position, group, 0], dilations[position], spread, laid)
                 shares[:] = 0.0
@@ -169,9 +170,14 @@ def hydra_shares(
 
 @compiled
 def price_votes(
-    extremes: Floats, winners: NDArray[np.uint32], weights: Doubles, centres: Doubles, per_vote: Doubles
+    extremes: Floats,
+    winners: NDArray[np.uint32],
+    weights: Doubles,
+    centres: Doubles,
+    per_vote: Doubles,
+    per_point: Doubles,
 ) -> None:
-    """Write what one vote for a kernel gives to each class (2, group_size, K).
+    """Write what one vote for a kernel gives to each class, and what every point does (2, group_size, K).
 
     A vote for the largest counts as far as it is positive: its kernel's sum of votes may hold negative ones, too,
     and shares in proportion to those would exceed the whole.
@@ -185,23 +191,36 @@ def price_votes(
         for kernel in range(group_size):
             feature = side * group_size + kernel
             price = 0.0
+            centre = 0.0
             if votes[side, kernel] > 0.0:
-                price = (np.sqrt(votes[side, kernel]) - centres[feature]) / positive[side, kernel]
+                price = np.sqrt(votes[side, kernel]) / positive[side, kernel]
+                centre = centres[feature] / extremes.shape[1]
             for k in range(weights.shape[1]):
                 per_vote[side, kernel, k] = price * weights[feature, k]
+                per_point[side, kernel, k] = -centre * weights[feature, k]
 
 
 @compiled
 def add_votes(
-    extremes: Floats, winners: NDArray[np.uint32], per_vote: Doubles, side: int, only: int, shares: Doubles
+    extremes: Floats,
+    winners: NDArray[np.uint32],
+    per_vote: Doubles,
+    per_point: Doubles,
+    side: int,
+    only: int,
+    shares: Doubles,
 ) -> None:
-    """Add to each point's shares (T, K) what its vote on one side is worth, for one kernel only or for everyone."""
+    """Add to each point's shares (T, K) what it and its vote on one side give, for one kernel or for everyone."""
+    evenly = np.zeros(shares.shape[1])
+    for kernel in range(per_point.shape[1]):
+        if only in (EVERYONE, kernel):
+            evenly += per_point[side, kernel]
     for t in range(len(shares)):
         winner = winners[side, t]
-        if only != EVERYONE and only != winner:
-            continue
         vote = max(np.float64(extremes[0, t]), 0.0) if side == 0 else 1.0
+        if only != EVERYONE and only != winner:
+            vote = 0.0
         price = per_vote[side, winner]
         share = shares[t]
         for k in range(len(share)):
-            share[k] += vote * price[k]
+            share[k] += evenly[k] + vote * price[k]

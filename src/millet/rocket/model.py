@@ -21,7 +21,7 @@ from millet.bags import Batch
 from millet.checks import integer
 from millet.errors import SeriesError, StorageError, lookup
 from millet.rocket.heads import HEADS, both_signs, fit_head
-from millet.rocket.scaling import scale_features, weighted_sum
+from millet.rocket.scaling import limited_weights, scale_features, weighted_sum
 from millet.rocket.spreading import SPREADS
 from millet.rocket.stored import take
 from millet.rocket.transforms import TRANSFORMS, Transform
@@ -91,13 +91,20 @@ class RocketModel:
     """
 
     def __init__(
-        self, settings: _Settings, transform: Transform, weights: Doubles, centres: Doubles, offsets: Doubles
+        self,
+        settings: _Settings,
+        transform: Transform,
+        weights: Doubles,
+        centres: Doubles,
+        limits: Doubles,
+        offsets: Doubles,
     ) -> None:
         self.transform, self.head, self.n_classes, self.n_channels = settings
         self.n_jobs = 1
         self._transform = transform
         self._weights = weights  # (F, Q): Q is 1 with two classes, else K
         self._centres = centres  # (F,): the features' means
+        self._limits = limits  # (F,): how far from them a feature counts
         self._offsets = offsets  # (Q,)
 
     @property
@@ -151,12 +158,13 @@ class RocketModel:
         with threadpool_limits(limits=n_threads(n_jobs), user_api="blas"):
             scales = [scale_features(features[:, own], bank.sparse) for bank, own in fitted.columns()]
             linear = fit_head(features, codes, n_classes, head)
-        centres, deviations, rest = (np.concatenate(part) for part in zip(*scales, strict=True))
+        centres, deviations, rest, limits = (np.concatenate(part) for part in zip(*scales, strict=True))
         model = cls(
             _Settings(transform, head, n_classes, cases.values.shape[1]),
             fitted,
             linear.coefficients / deviations[:, None],
             centres,
+            limits,
             linear.intercepts - rest @ linear.coefficients,
         )
         model.n_jobs = n_jobs
@@ -170,7 +178,7 @@ class RocketModel:
         def work(first: int, stop: int) -> None:
             features = self._transform.features(cases.values[first:stop], cases.lengths[first:stop])
             for row, case in enumerate(features):
-                decisions[first + row] = weighted_sum(case, self._transform.sparse, self._centres, self._weights)
+                decisions[first + row] = self._decide(case)
 
         for_each_block(work, len(decisions), BLOCK_CASES, n_threads(self.n_jobs))
         return both_signs(decisions + self._offsets)
@@ -193,21 +201,37 @@ class RocketModel:
         n_cases, n_channels, n_timepoints = cases.values.shape
         by_channel = channels and n_channels > 1
         shares = np.zeros((n_cases, len(self._offsets), n_channels if by_channel else 1, n_timepoints))
+        decisions = np.empty((n_cases, len(self._offsets)))
 
-        def work(case: int, _: int) -> None:
+        def work(case: int, stop: int) -> None:
+            features = self._transform.features(cases.values[case:stop], cases.lengths[case:stop])[0]
+            decisions[case] = self._decide(features)
+            weights = limited_weights(features, self._centres, self._limits, self._weights)
             length = int(cases.lengths[case])
-            found = self._transform.shares(cases.values[case], length, self._weights, self._centres, how, by_channel)
+            found = self._transform.shares(cases.values[case], length, weights, self._centres, how, by_channel)
             shares[case, :, :, :length] = length * found.transpose(2, 0, 1)
 
         for_each_block(work, n_cases, 1, n_threads(self.n_jobs))
         both = np.concatenate([-shares, shares], axis=1) if self.n_classes == 2 else shares
         return RocketEvidence(
-            self.logits(cases), both.sum(axis=2), both if channels else None, both_signs(self._offsets[None])[0]
+            both_signs(decisions + self._offsets),
+            both.sum(axis=2),
+            both if channels else None,
+            both_signs(self._offsets[None])[0],
         )
+
+    def _decide(self, features: Doubles) -> Doubles:
+        """Return one case's decisions (Q,) without the offsets."""
+        return weighted_sum(features, self._transform.sparse, self._centres, self._limits, self._weights)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all that was fitted, by name."""
-        head = {"weights": self._weights, "centres": self._centres, "offsets": self._offsets}
+        head = {
+            "weights": self._weights,
+            "centres": self._centres,
+            "limits": self._limits,
+            "offsets": self._offsets,
+        }
         return head | self._transform.arrays()
 
     def settings(self) -> dict[str, Any]:
@@ -240,6 +264,7 @@ class RocketModel:
             transform,
             take(arrays, "weights", np.float64, (transform.n_features, n_decisions)),
             take(arrays, "centres", np.float64, (transform.n_features,)),
+            take(arrays, "limits", np.float64, (transform.n_features,)),
             take(arrays, "offsets", np.float64, (n_decisions,)),
         )
 

@@ -13,17 +13,22 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 BLOCK_COLUMNS = 2048
+# A linear head extrapolates without end: one glitch, hundreds of deviations out, would drown all else. So a feature
+# counts no more than at this many times its largest distance from the mean in training.
+LIMIT = 1.5
 
 
 class Scale(NamedTuple):
     """A scaled feature is (feature - centres) / deviations - rest; all are (F,).
 
-    Where features are sparse, the first term is 0 for a feature of 0.
+    Where features are sparse, the first term is 0 for a feature of 0. No feature is taken to be farther from its
+    centre than the limits: see `LIMIT`.
     """
 
     centres: Doubles
     deviations: Doubles
     rest: Doubles
+    limits: Doubles
 
 
 def scale_features(features: Floats, sparse: bool) -> Scale:
@@ -36,7 +41,7 @@ def scale_features(features: Floats, sparse: bool) -> Scale:
     --------
     >>> features = np.array([[-2.0], [2.0]], dtype=np.float32)
     >>> scale_features(features, sparse=False)
-    Scale(centres=array([0.]), deviations=array([2.]), rest=array([0.]))
+    Scale(centres=array([0.]), deviations=array([2.]), rest=array([0.]), limits=array([3.]))
     >>> features
     array([[-1.],
            [ 1.]], dtype=float32)
@@ -51,6 +56,7 @@ def scale_features(features: Floats, sparse: bool) -> Scale:
         if sparse:
             scaled[columns == 0.0] = 0.0
             scale.rest[block] = scaled.mean(axis=0)
+        scale.limits[block] = LIMIT * scale.deviations[block] * np.abs(scaled).max(axis=0)
         features[:, block] = scaled - scale.rest[block]
     return scale
 
@@ -68,8 +74,10 @@ def _sparse_deviations(columns: Doubles) -> Doubles:
 
 
 @compiled
-def weighted_sum(features: Doubles, sparse: NDArray[np.bool_], centres: Doubles, weights: Doubles) -> Doubles:
-    """Return one case's features (F,) times weights (F, Q), sparse ones less their centres unless 0.
+def weighted_sum(
+    features: Doubles, sparse: NDArray[np.bool_], centres: Doubles, limits: Doubles, weights: Doubles
+) -> Doubles:
+    """Return one case's features (F,) less centres, within limits, times weights (F, Q); without sparse ones of 0.
 
     Not a matrix product: its rounding would depend on how many cases are multiplied at once.
     """
@@ -77,7 +85,26 @@ def weighted_sum(features: Doubles, sparse: NDArray[np.bool_], centres: Doubles,
     for feature in range(len(features)):
         if sparse[feature] and features[feature] == 0.0:
             continue
-        value = features[feature] - centres[feature]
+        value = min(max(features[feature] - centres[feature], -limits[feature]), limits[feature])
         for k in range(len(total)):
             total[k] += value * weights[feature, k]
     return total
+
+
+def limited_weights(features: Doubles, centres: Doubles, limits: Doubles, weights: Doubles) -> Doubles:
+    """Return the weights (F, Q) of one case: smaller where a feature is beyond its limit, by the part that counts.
+
+    With them, what the points of a feature share is the limited feature.
+
+    Examples
+    --------
+    >>> limited_weights(np.array([3.0, 9.0]), np.ones(2), np.full(2, 4.0), np.ones((2, 1))).ravel()
+    array([1. , 0.5])
+    """
+    distances = np.abs(features - centres)
+    beyond = distances > limits
+    if not beyond.any():
+        return weights
+    limited = weights.copy()
+    limited[beyond] *= (limits[beyond] / distances[beyond])[:, None]
+    return limited
