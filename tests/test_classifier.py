@@ -238,7 +238,18 @@ def test_several_channels_are_normalised_where_that_predicts_better(tmp_path):
     assert np.array_equal(MilletClassifier.load(tmp_path / "model").logits(levels), kept.logits(levels))
     assert not kept.fit(rng.normal(size=(24, 2, 40)), y).normalises_, "networks that go on see what they saw"
     assert quick().fit(levels[:, :1], y).normalises_, "one channel is normalised, as in the paper"
-    assert quick().fit(1e300 * levels, y).normalises_, "too large to be taken as they are"
+    assert quick().fit(1e300 * levels, y).normalises_, "too large to be scaled"
+
+
+@pytest.mark.parametrize("units", [1e-9, 1e6])
+def test_units_of_several_channels_do_not_matter(units):
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 2
+    levels = rng.normal(size=(24, 2, 40)) * np.where(y == 1, 3, 1)[:, None, None]
+    other_units = levels * [[1.0], [units]] + [[5.0], [7 * units]]
+    same, other = (quick().fit(X, y) for X in (levels, other_units))
+    assert not other.normalises_
+    assert other.logits(other_units) == pytest.approx(same.logits(levels), abs=1e-3)
 
 
 def test_warm_start_goes_on_and_adds_members(bumps):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from millet.errors import UnknownNameError
+from millet.errors import SeriesError, UnknownNameError
 from millet.nn.backbones import valid_timepoints
 from millet.nn.convolution import PADDINGS, SameConv1d, extend
 from millet.nn.maximum import max_pool_3
@@ -344,3 +344,15 @@ def test_a_depthwise_convolution_does_not_depend_on_the_number_of_threads(monkey
         found.append([out, *torch.autograd.grad(out.square().sum(), [x, convolution.weight])])
     for other in found[1:]:
         assert all(torch.equal(one, two) for one, two in zip(found[0], other, strict=True))
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 10), (1, 8, 10), (4, 10)])
+def test_kernels_of_a_single_channel_refuse_other_channels(shape):
+    with pytest.raises(SeriesError, match=r"x must be \(n_cases, 4, n_timepoints\)"):
+        SameConv1d(4, 8, 5, "replicate", groups=4)(torch.zeros(shape))
+
+
+@pytest.mark.parametrize("lengths", [[0, 3], [2, 11]])
+def test_kernels_of_a_single_channel_refuse_lengths_out_of_bounds(lengths):
+    with pytest.raises(SeriesError, match="Lengths must lie between 1 and 10"):
+        SameConv1d(4, 8, 5, "replicate", groups=4)(torch.zeros(2, 4, 10), torch.tensor(lengths))

@@ -134,7 +134,7 @@ def test_removed_timepoints_shorten_the_normalised_series(bumps, fitted):
     removed = np.zeros((40, 50), dtype=bool)
     removed[:, 30:40] = True
     whole = clone_fitted(fitted)
-    whole.normalises_ = False
+    whole.normalisation_ = False
     mean, deviation = X.mean(axis=2, keepdims=True), X.std(axis=2, ddof=1, keepdims=True)
     left = np.delete((X - mean) / deviation, np.s_[30:40], axis=2)
     assert fitted.logits(X, removed=removed) == pytest.approx(whole.logits(left), abs=1e-4)
@@ -216,7 +216,10 @@ def test_levels_are_taken_away_where_they_tell_nothing_and_kept_where_they_do(mo
     kept.save(tmp_path / "model")
     assert np.array_equal(load_classifier(tmp_path / "model").logits(levels), kept.logits(levels))
     assert quick().fit(levels[:, :1], y).normalises_, "one channel is normalised, as in the paper"
-    assert quick().fit(1e31 * levels, y).normalises_, "too large to be taken as they are"
+    assert np.allclose(quick().fit(1e31 * levels, y).logits(1e31 * levels), kept.logits(levels)), (
+        "units do not matter"
+    )
+    assert quick().fit(1e300 * levels, y).normalises_, "too large to be scaled"
     assert not quick(normalise=False).fit(gains, y).normalises_
 
 

@@ -149,6 +149,16 @@ DAMAGE = {
     "no classes": (lambda folder: edit(folder, classes={}), "does not describe"),
     "too few classes": (lambda folder: edit(folder, classes={"dtype": "str", "values": ["a"]}), "does not describe"),
     "unknown parameter": (lambda folder: edit(folder, parameters={"x": 1}), "does not describe"),
+    "normalisation as text": (
+        lambda folder: edit(folder, preprocessing={"z_normalise": "false"}),
+        "must be true or false",
+    ),
+    "scale of other channels": (
+        lambda folder: edit(
+            folder, preprocessing={"z_normalise": False, "channels": {"means": [0.0, 1.0], "deviations": [1.0, 0.0]}}
+        ),
+        "positive deviation for every channel",
+    ),
     "channels as text": (lambda folder: edit(folder, n_channels="many"), "does not describe"),
 }
 

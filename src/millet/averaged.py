@@ -152,7 +152,7 @@ class AveragedClassifier(EvidenceClassifier):
         removed : array-like of bool, shape (n_cases, n_timepoints), optional
             True where a timepoint is to be deleted, as each classifier does it.
         """
-        self._checked_cases(X, normalise=False)  # only judged: every classifier prepares them in its own way
+        self._checked_cases(X, normalise=True)  # only judged: every classifier prepares them in its own way
         return self._mean([classifier.logits(X, removed=removed) for classifier in self.classifiers_])
 
     def explain(self, X: Any, *, members: bool = False, channels: bool = False) -> Explanation:
@@ -172,7 +172,7 @@ class AveragedClassifier(EvidenceClassifier):
         Explanation
             With contributions where every classifier has them.
         """
-        self._checked_cases(X, normalise=False)  # only judged: every classifier prepares them in its own way
+        self._checked_cases(X, normalise=True)  # only judged: every classifier prepares them in its own way
         if channels and not self.splits_channels:
             raise ParameterError("channels=True needs classifiers that all can tell channels apart; networks can't.")
         asked: dict[str, Any] = {"channels": True} if channels else {}

@@ -9,7 +9,8 @@ This is the only place that judges input. What it does to values:
   value and is filled on a straight line between its neighbours in time (the nearest one at the edges),
   channel by channel; a channel without any value becomes 0.
 - **z-normalisation** of each channel of each case on its own, over the observed values, with the sample
-  standard deviation; a constant channel becomes 0. It comes before filling: filled values do not count.
+  standard deviation; a constant channel becomes 0. It comes before filling: filled values do not count. Or each
+  channel by its mean and deviation over many cases, `ChannelScale`, which leaves levels between cases.
 
 Series in memory are prepared once; a memory map is prepared batch by batch, so it may be larger than memory.
 """
@@ -36,6 +37,13 @@ Floats = NDArray[np.float32]
 BLOCK_VALUES = 4_000_000
 
 
+class ChannelScale(NamedTuple):
+    """Means and deviations of the channels over many cases, (C,) each."""
+
+    means: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+
+
 class Batch(NamedTuple):
     """Some cases, ready for a network: values (B, C, T) with zeros beyond each of the lengths (B,)."""
 
@@ -52,13 +60,15 @@ class Bags:
         The number of timepoints of every case.
     n_channels : int
         The number of channels of every case.
-    normalised : bool
-        Whether each channel of each case is z-normalised.
+    normalisation : bool or ChannelScale
+        Whether each channel of each case is z-normalised, or how channels are scaled in all cases alike.
     """
 
-    def __init__(self, source: Array | list[Array], lengths: NDArray[np.int64], *, normalise: bool) -> None:
+    def __init__(
+        self, source: Array | list[Array], lengths: NDArray[np.int64], *, normalise: bool | ChannelScale
+    ) -> None:
         self._source = source
-        self.normalised = normalise
+        self.normalisation = normalise if isinstance(normalise, ChannelScale) else bool(normalise)
         self.lengths = lengths
         self.n_channels = int(source[0].shape[0])
         self._prepared: Floats | list[Floats] | None = None
@@ -112,6 +122,28 @@ class Bags:
             digest.update(values.tobytes())
         return digest.hexdigest()
 
+    def channel_scale(self) -> ChannelScale:
+        """Return the mean and the deviation of every channel over the observed values of all cases; 1 where it is 0.
+
+        Examples
+        --------
+        >>> as_bags([[1.0, 2.0], [3.0, 6.0]]).channel_scale().means
+        array([3.])
+        """
+        counts, sums, squares = np.zeros((3, self.n_channels))
+        for case in range(len(self)):
+            values = np.asarray(self._source[case][:, : self.lengths[case]], dtype=np.float64)
+            counts += (~np.isnan(values)).sum(axis=1)
+            with np.errstate(over="ignore"):
+                sums += np.nansum(values, axis=1)
+        means = sums / np.maximum(counts, 1)
+        for case in range(len(self)):
+            values = np.asarray(self._source[case][:, : self.lengths[case]], dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether it is finite
+                squares += np.nansum((values - means[:, None]) ** 2, axis=1)
+        deviations = np.sqrt(squares / np.maximum(counts, 1))
+        return ChannelScale(means, np.where(deviations > 0, deviations, 1.0))
+
     def _prepare_in_blocks(self, source: Array) -> Floats:
         prepared = np.empty((*source.shape[:2], self.n_timepoints), dtype=np.float32)
         for block in _blocks(source):
@@ -134,19 +166,21 @@ class Bags:
         """Normalise and fill (B, C, T) values without trailing NaN."""
         values = cases.astype(np.float64, order="C")  # one order of summation, whatever the layout was
         missing = bool(np.isnan(values).any())
-        if self.normalised:
+        if isinstance(self.normalisation, ChannelScale):
+            values = (values - self.normalisation.means[:, None]) / self.normalisation.deviations[:, None]
+        if self.normalisation is True:
             values = _z_normalise(values, missing)
         elif (largest := np.nanmax(np.abs(values))) > np.finfo(np.float32).max:
             raise SeriesError(
                 f"Without normalisation values must fit a 32-bit float (up to 3.4e38); got {largest:g}. "
-                "Scale the series, or leave normalise=True."
+                "Scale the series, or fit with normalise=True."
             )
         if missing:
             values = _fill_missing(values)
         return values.astype(np.float32)
 
 
-def as_bags(X: Any, *, normalise: bool = True) -> Bags:
+def as_bags(X: Any, *, normalise: bool | ChannelScale = True) -> Bags:
     """Check series of any container and make them `Bags`.
 
     Parameters
@@ -155,8 +189,8 @@ def as_bags(X: Any, *, normalise: bool = True) -> Bags:
         (n_cases, n_timepoints), (n_cases, n_channels, n_timepoints), or a list of series of unequal length,
         each (n_timepoints,) or (n_channels, n_timepoints). A pandas data frame has one row a case and one
         column a timepoint, or cells that hold whole series, one column a channel.
-    normalise : bool, default=True
-        z-normalise each channel of each case.
+    normalise : bool or ChannelScale, default=True
+        z-normalise each channel of each case; or scale the channels of all cases alike.
 
     Returns
     -------

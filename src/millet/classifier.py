@@ -21,7 +21,7 @@ from millet.bags import Bags, remove_timepoints
 from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed
 from millet.errors import SeriesError
 from millet.explanation import Explanation
-from millet.fitting import choose_hardware, fit_members
+from millet.fitting import check_parameters, choose_hardware, fit_members
 from millet.models import describe_classifier, encode_network, restore_classifier
 from millet.nn import BagOutput, MilletNetwork, average_outputs
 from millet.storage import load_model
@@ -88,8 +88,9 @@ class MilletClassifier(EvidenceClassifier):
         The members.
     history_ : History
         One record an epoch and member.
-    normalises_ : bool
-        Whether series are z-normalised.
+    normalisation_ : bool or ChannelScale
+        Whether each channel of each series is z-normalised (also `normalises_`); a `ChannelScale` holds the means and
+        deviations over all training cases by which channels are scaled instead.
     n_channels_in_ : int
     n_timepoints_in_ : int
         The length of the longest training series; series of any length can be classified.
@@ -115,7 +116,6 @@ class MilletClassifier(EvidenceClassifier):
 
     networks_: list[MilletNetwork]
     history_: History
-    normalises_: bool
 
     def __init__(
         self,
@@ -189,14 +189,15 @@ class MilletClassifier(EvidenceClassifier):
         MilletClassifier
             The fitted classifier itself.
         """
+        check_parameters(self)
         goes_on = self.warm_start and hasattr(self, "networks_")
-        normalise = self.normalises_ if goes_on and self.normalise == AUTO else self.normalise
+        normalise = self.normalisation_ if goes_on and self.normalise == AUTO else self.normalise
         bags, classes, codes = self._training_cases(X, y, normalise=normalise)
         previous = self._reusable_members(bags, classes)
         networks, history, summary = fit_members(self, bags, codes, classes, previous)
         self._remember_input(X, bags, classes)
         self.networks_, self.history_, self.training_summary_ = networks, history, summary
-        self.normalises_ = bags.normalised
+        self.normalisation_ = bags.normalisation
         return self
 
     def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -309,7 +310,7 @@ class MilletClassifier(EvidenceClassifier):
 
     def _bags(self, X: Any) -> Bags:
         check_is_fitted(self)
-        return self._checked_cases(X, normalise=self.normalises_)
+        return self._checked_cases(X, normalise=self.normalisation_)
 
     def _outputs(
         self, bags: Bags, removed: NDArray[np.bool_] | None = None

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from millet.bags import Bags, as_bags, encode_labels
+from millet.bags import Bags, ChannelScale, as_bags, encode_labels
 from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
 from millet.storage import load_model, save_model
@@ -42,11 +42,14 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         Columns of X, only where it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
         contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
         series of other lengths.
+    normalisation_ : bool or ChannelScale
+        Whether each channel of each series is z-normalised, or how channels are scaled in all series alike.
     training_summary_ : dict
         Cases, lengths, seconds, and a fingerprint of the training data.
     """
 
     classes_: Labels
+    normalisation_: bool | ChannelScale
     n_channels_in_: int
     n_timepoints_in_: int
     n_features_in_: int
@@ -101,6 +104,11 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """How many numbers were fitted."""
 
     @property
+    def normalises_(self) -> bool:
+        """Whether each channel of each series is z-normalised."""
+        return self.normalisation_ is True
+
+    @property
     def n_members_(self) -> int:
         """How many models speak with one voice; `explain(X, members=True)` shows each where there are several."""
         return 1
@@ -143,17 +151,17 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         return tags
 
     def _training_cases(
-        self, X: Any, y: ArrayLike, *, normalise: bool | str
+        self, X: Any, y: ArrayLike, *, normalise: bool | str | ChannelScale
     ) -> tuple[Bags, Labels, NDArray[np.int64]]:
         """Return the cases, the classes and every case's code, or refuse what can't be learnt from.
 
         "auto" decides here whether the cases are normalised.
         """
-        bags = as_bags(X, normalise=bool(normalise))
+        bags = as_bags(X, normalise=normalise if isinstance(normalise, ChannelScale) else bool(normalise))
         if bags.n_timepoints < 2:
             raise SeriesError("Every series has a single timepoint (n_features = 1); a time series needs at least 2.")
         classes, codes = encode_labels(y, len(bags))
-        if normalise == AUTO and bags.n_channels > 1:
+        if isinstance(normalise, str) and bags.n_channels > 1:
             bags = _better_predicted(X, bags, codes, len(classes))
         return bags, classes, codes
 
@@ -168,7 +176,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         if n_columns is not None:
             self.n_features_in_ = n_columns
 
-    def _checked_cases(self, X: Any, *, normalise: bool) -> Bags:
+    def _checked_cases(self, X: Any, *, normalise: bool | ChannelScale) -> Bags:
         """Return cases like those in training, or say what is different."""
         check_is_fitted(self)
         _check_feature_names(self, X, reset=False)
@@ -189,19 +197,19 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
 def check_normalise(value: Any) -> None:
     """Refuse what is no way to normalise."""
-    if not isinstance(value, bool | np.bool_) and value != AUTO:
+    if not isinstance(value, bool | np.bool_) and not (isinstance(value, str) and value == AUTO):
         raise ParameterError(f"normalise must be True, False or {AUTO!r}; got {value!r}.")
 
 
 def _better_predicted(X: Any, normalised: Bags, codes: NDArray[np.int64], n_classes: int) -> Bags:
-    """Return the cases normalised or as they are: whichever tells the classes of left-out cases better."""
+    """Return the cases normalised one by one or all alike: whichever tells the classes of left-out cases better."""
     from millet.rocket.normalising import levels_tell  # compiled, and seldom needed
 
-    try:
-        raw = as_bags(X, normalise=False)
-        return raw if levels_tell(raw, normalised, codes, n_classes) else normalised
-    except SeriesError:  # too large to be taken as they are
+    scale = normalised.channel_scale()
+    if not all(np.isfinite(part).all() for part in scale):  # sums of values that are too large
         return normalised
+    scaled = as_bags(X, normalise=scale)
+    return scaled if levels_tell(scaled, normalised, codes, n_classes) else normalised
 
 
 def check_removed(removed: ArrayLike, bags: Bags) -> NDArray[np.bool_]:

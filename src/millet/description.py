@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from millet.bags import ChannelScale
 from millet.contract import EvidenceClassifier
 from millet.errors import MilletError, StorageError
 from millet.explanation.document import decode_labels, encode_labels
@@ -43,15 +44,32 @@ def restore_input(classifier: EvidenceClassifier, description: Mapping[str, Any]
     classifier.training_summary_ = dict(description["training"])
 
 
-def describe_preprocessing(normalise: bool) -> dict[str, Any]:
+def describe_preprocessing(normalisation: bool | ChannelScale) -> dict[str, Any]:
     """Return what is done to values before anything looks at them.
 
     Examples
     --------
     >>> describe_preprocessing(True)
-    {'z_normalise': True, 'missing_values': 'linear interpolation'}
+    {'z_normalise': True, 'channels': None, 'missing_values': 'linear interpolation'}
     """
-    return {"z_normalise": bool(normalise), "missing_values": "linear interpolation"}
+    scale = normalisation if isinstance(normalisation, ChannelScale) else None
+    channels = None if scale is None else {name: part.tolist() for name, part in scale._asdict().items()}
+    return {"z_normalise": normalisation is True, "channels": channels, "missing_values": "linear interpolation"}
+
+
+def restore_normalisation(description: Mapping[str, Any]) -> bool | ChannelScale:
+    """Return the normalisation that `describe_preprocessing` described."""
+    told = description["preprocessing"]
+    channels = told.get("channels")
+    if channels is None:
+        if not isinstance(told["z_normalise"], bool):
+            raise StorageError(f"preprocessing.z_normalise must be true or false; got {told['z_normalise']!r}.")
+        return told["z_normalise"]
+    scale = ChannelScale(*(np.array(channels[name], dtype=np.float64) for name in ChannelScale._fields))
+    shapes_fit = all(part.shape == (int(description["n_channels"]),) for part in scale)
+    if not (shapes_fit and np.isfinite(scale).all() and (scale.deviations > 0).all()):
+        raise StorageError("preprocessing.channels must hold a mean and a positive deviation for every channel.")
+    return scale
 
 
 def plain_parameter(value: Any) -> Any:

@@ -54,7 +54,8 @@ def fit_members(
     seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]
     folder = None if classifier.checkpoint_dir is None else Path(classifier.checkpoint_dir)
     if folder is not None:
-        seeds = _claim_checkpoints(folder, classifier, recipe, data["fingerprint"], seeds)
+        prepared = {"data": data["fingerprint"], "normalised": bags.normalisation is True}
+        seeds = _claim_checkpoints(folder, classifier, recipe, prepared, seeds)
     training, validation = _split(classifier, bags, codes, seeds[0])
     weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
     device, precision = choose_hardware(classifier.device, classifier.precision)
@@ -175,14 +176,14 @@ def _computes_in_bf16(device: str) -> bool:
 
 
 def _claim_checkpoints(
-    folder: Path, classifier: Any, recipe: Recipe, fingerprint: str, seeds: list[int]
+    folder: Path, classifier: Any, recipe: Recipe, prepared: dict[str, Any], seeds: list[int]
 ) -> list[int]:
     """Return the seeds of the run that the folder belongs to: this one, now or earlier."""
     irrelevant = {"n_jobs", "verbose", "callbacks", "checkpoint_dir", "checkpoint_seconds", "recipe", "random_state"}
     parameters = {
         name: repr(value) for name, value in classifier.get_params(deep=False).items() if name not in irrelevant
     }
-    run = {"recipe": recipe.to_dict(), "parameters": parameters, "data": fingerprint}
+    run = {"recipe": recipe.to_dict(), "parameters": parameters, **prepared}
     seeded = classifier.random_state is not None
     path = folder / "run.json"
     if path.exists():

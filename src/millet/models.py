@@ -14,7 +14,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
-from millet.description import describe_input, describe_preprocessing, plain_parameter, restore_input, restoring
+from millet.description import (
+    describe_input,
+    describe_preprocessing,
+    plain_parameter,
+    restore_input,
+    restore_normalisation,
+    restoring,
+)
 from millet.errors import StorageError
 from millet.explanation.document import encode_labels
 from millet.fitting import build_network
@@ -32,7 +39,7 @@ def describe_classifier(classifier: Any) -> dict[str, Any]:
     return {
         **describe_input(KIND, classifier),
         "parameters": {name: _encode_parameter(value) for name, value in parameters.items() if name not in TRANSIENT},
-        "preprocessing": describe_preprocessing(classifier.normalises_),
+        "preprocessing": describe_preprocessing(classifier.normalisation_),
         "history": [[_finite(value) for value in record] for record in classifier.history_],
     }
 
@@ -57,7 +64,7 @@ def restore_classifier(
             parameters[name] = _own_code(name, parameters[name], given, folder)
         classifier = kind(**parameters)
         restore_input(classifier, description)
-        classifier.normalises_ = bool(description["preprocessing"]["z_normalise"])
+        classifier.normalisation_ = restore_normalisation(description)
         classifier.history_ = History([EpochRecord(*map(_number, values)) for values in description["history"]])
         classifier.networks_ = [_decode_network(classifier, content, folder) for content in weights]
     if not classifier.networks_:
@@ -71,8 +78,17 @@ def _decode_network(classifier: Any, content: bytes, folder: object) -> MilletNe
         network.load_state_dict(load(content), assign=True)
     except SafetensorError as error:
         raise StorageError(f"{folder} is damaged: a member's weights can't be read: {error}.") from None
-    # What is not stored, such as LITE's hand-made filters, is still of single precision.
-    return network.to(next(network.parameters()).dtype)
+    _cast_what_is_not_stored(network)
+    return network
+
+
+def _cast_what_is_not_stored(network: MilletNetwork) -> None:
+    """Give buffers such as LITE's hand-made filters, which are of single precision, the precision of the weights."""
+    stored, dtype = network.state_dict().keys(), next(network.parameters()).dtype
+    for name, buffer in list(network.named_buffers()):
+        if name not in stored and buffer.is_floating_point():
+            owner, _, own_name = name.rpartition(".")
+            setattr(network.get_submodule(owner), own_name, buffer.to(dtype))
 
 
 def _encode_parameter(value: Any) -> Any:

@@ -20,7 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 from millet.bags import Bags, Batch, remove_timepoints
 from millet.checks import integer
 from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary
-from millet.description import describe_input, describe_preprocessing, plain_parameter, restore_input, restoring
+from millet.description import (
+    describe_input,
+    describe_preprocessing,
+    plain_parameter,
+    restore_input,
+    restore_normalisation,
+    restoring,
+)
 from millet.errors import StorageError, lookup
 from millet.explanation import Explanation
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS, RocketModel
@@ -68,8 +75,9 @@ class RocketMilletClassifier(EvidenceClassifier):
     classes_ : ndarray of shape (n_classes,)
     model_ : RocketModel
         Kernels, biases and the head's weights.
-    normalises_ : bool
-        Whether series are z-normalised.
+    normalisation_ : bool or ChannelScale
+        Whether each channel of each series is z-normalised (also `normalises_`); a `ChannelScale` holds the means and
+        deviations over all training cases by which channels are scaled instead.
     n_channels_in_ : int
     n_timepoints_in_ : int
         The length of the longest training series; series of any length can be classified.
@@ -147,7 +155,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             progress=bool(self.verbose) and someone_watches(),
         )
         self._remember_input(X, bags, classes)
-        self.model_, self.normalises_ = model, bags.normalised
+        self.model_, self.normalisation_ = model, bags.normalisation
         self.training_summary_ = {**data_summary(bags, codes), "seconds": round(time.monotonic() - started, 3)}
         return self
 
@@ -237,7 +245,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             "parameters": {
                 name: plain_parameter(value) for name, value in parameters.items() if name not in TRANSIENT
             },
-            "preprocessing": describe_preprocessing(self.normalises_),
+            "preprocessing": describe_preprocessing(self.normalisation_),
             "model": self.model_.settings(),
         }
 
@@ -254,7 +262,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             classifier = cls(**description["parameters"])
             classifier._check_parameters()
             restore_input(classifier, description)
-            classifier.normalises_ = bool(description["preprocessing"]["z_normalise"])
+            classifier.normalisation_ = restore_normalisation(description)
             classifier.model_ = _decode_model(description["model"], weights[0])
             classifier._check_model(folder)
         return classifier
@@ -284,7 +292,7 @@ class RocketMilletClassifier(EvidenceClassifier):
 
     def _bags(self, X: Any) -> Bags:
         check_is_fitted(self)
-        return self._checked_cases(X, normalise=self.normalises_)
+        return self._checked_cases(X, normalise=self.normalisation_)
 
     def _batches(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         self.model_.n_jobs = _n_jobs(self.n_jobs)

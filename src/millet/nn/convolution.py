@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from millet.errors import lookup
+from millet.errors import SeriesError, lookup
 from millet.nn.single import convolve_single
 
 
@@ -126,6 +126,8 @@ class SameConv1d(nn.Conv1d):
         return F.conv1d(x, weight, bias, dilation=dilation, groups=self.groups)
 
     def _convolve_single(self, x: Tensor, lengths: Tensor | None, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if x.ndim != 3 or x.shape[1] != self.in_channels:
+            raise SeriesError(f"x must be (n_cases, {self.in_channels}, n_timepoints); got shape {tuple(x.shape)}.")
         n_timepoints, dilation = x.shape[2], self.dilation[0]
         reach = (self.kernel_size[0] - 1) * dilation
         left = reach // 2

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from millet.compiled import compiled_for_gradients
+from millet.errors import SeriesError
 from millet.threads import for_each_block
 
 Array = NDArray[Any]
@@ -53,6 +54,8 @@ def convolve_single(
     tensor([[[0., 1., 2.]]])
     """
     ends = torch.full((len(x),), x.shape[2]) if lengths is None else lengths
+    if len(ends) and not (0 < int(ends.min()) <= int(ends.max()) <= x.shape[2]):  # compiled loops do not look
+        raise SeriesError(f"Lengths must lie between 1 and {x.shape[2]}; got {int(ends.min())} to {int(ends.max())}.")
     exact = torch.float64 if x.dtype == weight.dtype == torch.float64 else torch.float32
     convolved: Tensor = _SingleConvolution.apply(  # type: ignore[no-untyped-call]
         x.to(exact), weight.to(exact), ends, n_timepoints, dilation, left

@@ -1,6 +1,6 @@
 """Whether to z-normalise: what predicts training cases better that were left out.
 
-In:  the same cases with and without normalisation, and their codes. Out: a decision, for `millet.contract`.
+In:  the same cases, normalised one by one and all alike, and their codes. Out: a decision, for `millet.contract`.
 
 Normalising each channel of each series takes away how large channels are and where they lie. Where series were
 measured at different gains that is noise; where the channels belong together it may be what tells the classes apart.
@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 
 from millet.bags import Bags, Batch
 from millet.rocket.heads import class_targets
-from millet.rocket.model import LARGEST_VALUE, compute_features
+from millet.rocket.model import compute_features
 from millet.rocket.ridge import fit_ridge
 from millet.rocket.scaling import scale_features
 from millet.rocket.transforms import Transform
 
 N_FEATURES = 2000
 MOST_CASES = 1000
+MOST_VALUES = 20_000_000
 
 
-def levels_tell(raw: Bags, normalised: Bags, codes: NDArray[np.int64], n_classes: int) -> bool:
-    """Return whether series as they are tell the classes apart better than normalised ones.
+def levels_tell(scaled: Bags, normalised: Bags, codes: NDArray[np.int64], n_classes: int) -> bool:
+    """Return whether series that keep their levels tell the classes apart better than normalised ones.
 
     The judge is a small MiniRocket, by the squared errors of its leave-one-out predictions. Where there are very many
-    cases, some of them decide.
+    or very long cases, some of them decide.
 
     Examples
     --------
@@ -37,15 +38,11 @@ def levels_tell(raw: Bags, normalised: Bags, codes: NDArray[np.int64], n_classes
     >>> levels_tell(as_bags(X, normalise=False), as_bags(X), codes, 2)
     True
     """
-    chosen = np.arange(len(codes))
-    if len(chosen) > MOST_CASES:
-        chosen = np.sort(np.random.default_rng(0).permutation(len(codes))[:MOST_CASES])
-    as_they_are = raw.batch(chosen)
-    if np.abs(as_they_are.values).max() > LARGEST_VALUE:
-        return False
+    n_judges = min(MOST_CASES, max(50, MOST_VALUES // (normalised.n_channels * normalised.n_timepoints)))
+    chosen = np.sort(np.random.default_rng(0).permutation(len(codes))[:n_judges])
     targets = class_targets(codes[chosen], n_classes)
-    errors = [_left_out_error(batch, targets) for batch in (as_they_are, normalised.batch(chosen))]
-    return errors[0] < errors[1]
+    kept, taken = (_left_out_error(bags.batch(chosen), targets) for bags in (scaled, normalised))
+    return kept < taken
 
 
 def _left_out_error(batch: Batch, targets: NDArray[np.float64]) -> float:
