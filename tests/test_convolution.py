@@ -332,20 +332,6 @@ def test_kernels_of_a_single_channel_and_their_gradients_are_torchs(
             torch.testing.assert_close(gradient, oracle)
 
 
-def test_a_depthwise_convolution_does_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr("millet.nn.single.WORTH_A_THREAD", 1)
-    torch.manual_seed(0)
-    convolution = SameConv1d(6, 6, 9, "replicate", groups=6)
-    x = torch.randn(4, 6, 50, requires_grad=True)
-    found = []
-    for threads in (1, 2, 6, 64):
-        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
-        out = convolution(x)
-        found.append([out, *torch.autograd.grad(out.square().sum(), [x, convolution.weight])])
-    for other in found[1:]:
-        assert all(torch.equal(one, two) for one, two in zip(found[0], other, strict=True))
-
-
 @pytest.mark.parametrize("shape", [(1, 3, 10), (1, 8, 10), (4, 10)])
 def test_kernels_of_a_single_channel_refuse_other_channels(shape):
     with pytest.raises(SeriesError, match=r"x must be \(n_cases, 4, n_timepoints\)"):

@@ -33,6 +33,12 @@ TRIED = {
         'pass at all, as in the recipe "fast" ([decision 11](../decisions/0011-fast-recipe.md)). Had all operations '
         "of the plain network run at the peak, that would be three times the plain speed."
     ),
+    "LITE epoch": (
+        "gradients of depthwise kernels by matrix products; all taps and gradients of a row while it is in the cache "
+        "(a step from 84 to 63 ms on one core, where an epoch is ten times faster than InceptionTime's); these rows on "
+        "several threads, which was slower than on one ([decision 6](../decisions/0006-convolution-gradients.md)). "
+        "What is left is batch normalisation and memory."
+    ),
     "inference with evidence": (
         "batch normalisation folded into the convolutions (1.1x); smaller and larger batches (no change); spectra "
         "(1.3x to 1.4x). Plain inference runs at 60 to 70 % of the peak already."

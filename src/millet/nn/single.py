@@ -19,13 +19,10 @@ from torch.autograd.function import once_differentiable
 
 from millet.compiled import compiled_for_gradients
 from millet.errors import SeriesError
-from millet.threads import for_each_block
 
 Array = NDArray[Any]
 
 TAPS_AT_ONCE = 4
-# Less than this many products are done sooner than a thread has started.
-WORTH_A_THREAD = 1_000_000
 
 
 def convolve_single(
@@ -71,8 +68,8 @@ class _SingleConvolution(torch.autograd.Function):
         ctx.save_for_backward(x, weight, ends)
         ctx.dilation, ctx.left = dilation, left
         out = x.new_empty((len(x), len(weight), n_timepoints))
-        given = _array(x), _array(ends), left, _array(weight)[:, 0], dilation, _array(out)
-        _in_blocks(_convolve, given, len(weight), out.numel() * weight.shape[2])
+        # One thread: these loops are over before others have woken up, and torch's own may still hold their cores.
+        _convolve(_array(x), _array(ends), left, _array(weight)[:, 0], dilation, _array(out))
         return out
 
     @staticmethod
@@ -82,14 +79,13 @@ class _SingleConvolution(torch.autograd.Function):
         gradient = gradient.to(x.dtype)
         before = _array(x), _array(ends), ctx.left
         after = ctx.dilation, _array(gradient)
-        n_products = gradient.numel() * weight.shape[2]
         of_x = of_weight = None
         if ctx.needs_input_grad[1]:
             of_weight = torch.zeros_like(weight)
-            _in_blocks(_correlate, (*before, of_weight.numpy()[:, 0], *after), len(weight), n_products)
+            _correlate(*before, of_weight.numpy()[:, 0], *after)
         if ctx.needs_input_grad[0]:
             of_x = torch.zeros_like(x, memory_format=torch.contiguous_format)
-            _in_blocks(_spread, (of_x.numpy(), *before[1:], _array(weight)[:, 0], *after), x.shape[1], n_products)
+            _spread(of_x.numpy(), *before[1:], _array(weight)[:, 0], *after)
         return of_x, of_weight, None, None, None, None
 
 
@@ -98,38 +94,29 @@ def _array(tensor: Tensor) -> Array:
     return values
 
 
-def _in_blocks(kernel: Any, given: tuple[Any, ...], n_rows: int, n_products: int) -> None:
-    threads = min(torch.get_num_threads(), 1 + n_products // WORTH_A_THREAD, n_rows)
-    for_each_block(lambda first, stop: kernel(*given, first, stop), n_rows, -(-n_rows // threads), threads)
-
-
 @compiled_for_gradients
-def _convolve(
-    x: Array, ends: Array, left: int, weight: Array, dilation: int, out: Array, first: int, stop: int
-) -> None:
+def _convolve(x: Array, ends: Array, left: int, weight: Array, dilation: int, out: Array) -> None:
     n_cases, n_out, n_timepoints = out.shape
     n_kernels = n_out // x.shape[1]
     row = np.empty(n_timepoints + (weight.shape[1] - 1) * dilation, x.dtype)
     for case in range(n_cases):
-        for channel in range(first, stop):
-            if channel == first or channel % n_kernels == 0:
+        for channel in range(n_out):
+            if channel % n_kernels == 0:
                 _extend(x[case, channel // n_kernels], ends[case], left, row)
             out[case, channel] = 0
             _add_taps(row, weight[channel], dilation, out[case, channel])
 
 
 @compiled_for_gradients
-def _correlate(
-    x: Array, ends: Array, left: int, of_weight: Array, dilation: int, gradient: Array, first: int, stop: int
-) -> None:
+def _correlate(x: Array, ends: Array, left: int, of_weight: Array, dilation: int, gradient: Array) -> None:
     """Add to each tap's gradient the products of what it saw with the gradient of what it helped to make."""
     n_cases, n_out, n_timepoints = gradient.shape
     n_taps = of_weight.shape[1]
     n_kernels = n_out // x.shape[1]
     row = np.empty(n_timepoints + (n_taps - 1) * dilation, x.dtype)
     for case in range(n_cases):
-        for channel in range(first, stop):
-            if channel == first or channel % n_kernels == 0:
+        for channel in range(n_out):
+            if channel % n_kernels == 0:
                 _extend(x[case, channel // n_kernels], ends[case], left, row)
             tap = 0
             while tap + TAPS_AT_ONCE <= n_taps:
@@ -142,9 +129,7 @@ def _correlate(
 
 
 @compiled_for_gradients
-def _spread(
-    of_x: Array, ends: Array, left: int, weight: Array, dilation: int, gradient: Array, first: int, stop: int
-) -> None:
+def _spread(of_x: Array, ends: Array, left: int, weight: Array, dilation: int, gradient: Array) -> None:
     """Convolve the gradient with the flipped kernels; what fell beyond an end belongs to the value there."""
     n_cases, n_out, n_timepoints = gradient.shape
     n_kernels = n_out // of_x.shape[1]
@@ -152,7 +137,7 @@ def _spread(
     padded = np.zeros(n_timepoints + 2 * reach, of_x.dtype)
     of_row = np.empty(n_timepoints + reach, of_x.dtype)
     for case in range(n_cases):
-        for channel in range(first, stop):
+        for channel in range(of_x.shape[1]):
             of_row[:] = 0
             for kernel in range(channel * n_kernels, (channel + 1) * n_kernels):
                 padded[reach : reach + n_timepoints] = gradient[case, kernel]
