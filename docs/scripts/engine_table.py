@@ -35,8 +35,8 @@ TRIED = {
     ),
     "LITE epoch": (
         "gradients of depthwise kernels by matrix products; all taps and gradients of a row while it is in the cache "
-        "(a step from 84 to 63 ms on one core, where an epoch is ten times faster than InceptionTime's); these rows on "
-        "several threads, which was slower than on one ([decision 6](../decisions/0006-convolution-gradients.md)). "
+        "(a step from 84 to 63 ms on one core, where an epoch is ten times faster than InceptionTime's); these "
+        "loops on several threads, which was slower ([decision 6](../decisions/0006-convolution-gradients.md)). "
         "What is left is batch normalisation and memory."
     ),
     "inference with evidence": (
