@@ -16,8 +16,9 @@ from sklearn.exceptions import DataConversionWarning
 
 import naive
 from millet import bags as bags_module
-from millet.bags import as_bags, encode_labels
+from millet.bags import ChannelScale, as_bags
 from millet.errors import LabelError, SeriesError
+from millet.labels import encode_labels
 
 NAN = float("nan")
 
@@ -252,6 +253,18 @@ def test_extreme_values_are_normalised_exactly(series):
 @pytest.mark.parametrize("length", [1, 2, 7])
 def test_a_constant_series_becomes_zero(value, length):
     np.testing.assert_array_equal(as_bags([[value] * length]).batch([0]).values, np.zeros((1, 1, length)))
+
+
+def test_a_channel_scale_is_of_all_observed_values_and_leaves_levels_between_cases():
+    long, short = np.array([[1.0, 3.0, np.nan], [7.0, 7.0, 7.0]]), np.array([[8.0], [7.0]])
+    scale = as_bags([long, short]).channel_scale()
+    assert scale.means.tolist() == [4.0, 7.0]
+    assert scale.deviations == pytest.approx([np.std([1.0, 3.0, 8.0]), 1.0]), "a constant channel is left as it is"
+    scaled = as_bags([long, short], normalise=ChannelScale(np.array([4.0, 6.0]), np.array([2.0, 0.5])))
+    assert scaled.batch([0, 1]).values.tolist() == [
+        [[-1.5, -0.5, -0.5], [2.0, 2.0, 2.0]],
+        [[2.0, 0.0, 0.0], [2.0, 0.0, 0.0]],
+    ]
 
 
 def test_channels_are_normalised_each_on_its_own():

@@ -1,9 +1,9 @@
-"""Bags: whatever the user brought becomes float32 cases with lengths, and labels become codes.
+"""Bags: whatever the user brought becomes float32 cases with lengths.
 
-In:  arrays, lists, data frames, tensors, memory maps; labels of any type.
+In:  arrays, lists, data frames, tensors, memory maps.
 Out: `Bags`, read by `millet.training` and `millet.classifier` one batch at a time.
 
-This is the only place that judges input. What it does to values:
+This is the only place that judges series. What it does to values:
 
 - **NaN** at the end of a series, in all channels, ends it: the case is shorter. Any other NaN is a missing
   value and is filled on a straight line between its neighbours in time (the nearest one at the edges),
@@ -23,12 +23,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from numpy.typing import NDArray
 
 from millet.containers import as_cases
-from millet.errors import LabelError, SeriesError
+from millet.errors import SeriesError
 
 Array = NDArray[Any]
 Floats = NDArray[np.float32]
@@ -246,77 +244,6 @@ def remove_timepoints(batch: Batch, removed: NDArray[np.bool_]) -> tuple[Batch, 
     values = np.take_along_axis(batch.values, positions[:, None], axis=2)
     values[np.broadcast_to((np.arange(values.shape[2]) >= lengths[:, None])[:, None], values.shape)] = 0
     return Batch(values, lengths), positions
-
-
-def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]:
-    """Return the sorted classes and every case's code, its index among them.
-
-    Raises
-    ------
-    LabelError
-        If labels are missing, not one a case, continuous numbers, or all the same.
-
-    Examples
-    --------
-    >>> classes, codes = encode_labels(["b", "a", "b"], 3)
-    >>> classes.tolist(), codes
-    (['a', 'b'], array([1, 0, 1]))
-    """
-    if y is None:
-        raise LabelError("A classifier requires y to be passed, but the target y is None. Pass one label a case.")
-    labels = _as_labels(y)
-    if len(labels) != n_cases:
-        raise LabelError(
-            f"X and y have inconsistent numbers of cases: {n_cases} series, but {len(labels)} labels. "
-            "Pass one label a case."
-        )
-    try:
-        with np.errstate(invalid="ignore"):  # infinities: refused in words, without a warning besides
-            check_classification_targets(labels)
-        classes, codes = np.unique(labels, return_inverse=True)
-    except (ValueError, TypeError) as error:
-        raise LabelError(f"y can't be used as class labels: {error}") from None
-    if len(classes) < 2:
-        only = classes.tolist()[0]
-        raise LabelError(f"y has only one class, {only!r}; a classifier needs cases of at least two classes.")
-    return classes, codes.astype(np.int64)
-
-
-def _as_labels(y: Any) -> Array:
-    """Return y as a 1-D array of numbers, booleans or strings; the same whatever container it came in."""
-    try:
-        # As objects first: beside a string, NumPy would turn 1 and nan into text.
-        labels = column_or_1d(np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True)
-        missing = _missing(labels)
-        if labels.dtype == object and not missing.any():
-            n_strings = sum(isinstance(label, str) for label in labels)
-            if 0 < n_strings < len(labels):
-                raise ValueError(f"{n_strings} are strings and {len(labels) - n_strings} are not")
-            labels = np.array(labels.tolist())
-    except (ValueError, TypeError) as error:
-        raise LabelError(f"y must be one label a case, all numbers or all strings: {error}") from None
-    if missing.any():
-        raise LabelError(
-            f"y has a missing label (NaN or None) at position {int(missing.argmax())}; every case needs one."
-        )
-    if labels.dtype.kind not in "biufU":
-        raise LabelError(
-            f"Unknown label type: y must hold numbers, booleans or strings; got {labels.dtype}. Convert it first."
-        )
-    return np.asarray(labels)
-
-
-def _missing(labels: Array) -> NDArray[np.bool_]:
-    if labels.dtype != object:
-        return np.asarray(labels != labels)
-    return np.array([_is_missing(label) for label in labels], dtype=bool)
-
-
-def _is_missing(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # pandas.NA, which is neither equal to itself nor different
-        return True
 
 
 def _observed_lengths(source: Array | list[Array]) -> NDArray[np.int64]:

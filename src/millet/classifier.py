@@ -14,8 +14,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from millet.bags import Bags, remove_timepoints
 from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed
@@ -24,6 +22,7 @@ from millet.explanation import Explanation
 from millet.fitting import check_parameters, choose_hardware, fit_members
 from millet.models import describe_classifier, encode_network, restore_classifier
 from millet.nn import BagOutput, MilletNetwork, average_outputs
+from millet.outputs import OutputArrays, on_cpu
 from millet.storage import load_model
 from millet.training import Callback, History, Recipe, inference_batches
 from millet.watching import slow_work
@@ -51,8 +50,8 @@ class MilletClassifier(EvidenceClassifier):
         Settings of the network; None is the paper's choice for the pooling. See `millet.nn.MilletNetwork`.
     normalise : bool or "auto", default="auto"
         z-normalise each channel of each series; False where levels tell the class. "auto" normalises series of one
-        channel, as the paper does, and of several channels where training cases that are left out are predicted
-        better so (by a small `RocketMilletClassifier`).
+        channel, as the paper does. Of several channels it normalises where left-out training cases are predicted
+        better so (by a small MiniRocket); else it scales each channel by its mean and deviation over all of them.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the loss.
     early_stopping : bool, default=False
@@ -189,12 +188,12 @@ class MilletClassifier(EvidenceClassifier):
         MilletClassifier
             The fitted classifier itself.
         """
-        check_parameters(self)
+        recipe = check_parameters(self)
         goes_on = self.warm_start and hasattr(self, "networks_")
         normalise = self.normalisation_ if goes_on and self.normalise == AUTO else self.normalise
         bags, classes, codes = self._training_cases(X, y, normalise=normalise)
         previous = self._reusable_members(bags, classes)
-        networks, history, summary = fit_members(self, bags, codes, classes, previous)
+        networks, history, summary = fit_members(self, recipe, bags, codes, classes, previous)
         self._remember_input(X, bags, classes)
         self.networks_, self.history_, self.training_summary_ = networks, history, summary
         self.normalisation_ = bags.normalisation
@@ -234,8 +233,8 @@ class MilletClassifier(EvidenceClassifier):
             Its `probabilities` and `predicted` are those of `predict_proba` and `predict`.
         """
         bags = self._bags(X)
-        evidence = _Evidence(bags, len(self.classes_))
-        by_member = [_Evidence(bags, len(self.classes_)) for _ in self.networks_] if members else []
+        evidence = OutputArrays(bags, len(self.classes_))
+        by_member = [OutputArrays(bags, len(self.classes_)) for _ in self.networks_] if members else []
         for chosen, outputs in self._outputs(bags):
             evidence.add(chosen, average_outputs(outputs))
             for store, output in zip(by_member, outputs, strict=bool(members)):
@@ -308,10 +307,6 @@ class MilletClassifier(EvidenceClassifier):
         tags.classifier_tags.poor_score = bool(self.normalise)
         return tags
 
-    def _bags(self, X: Any) -> Bags:
-        check_is_fitted(self)
-        return self._checked_cases(X, normalise=self.normalisation_)
-
     def _outputs(
         self, bags: Bags, removed: NDArray[np.bool_] | None = None
     ) -> Iterator[tuple[NDArray[np.int64], list[BagOutput]]]:
@@ -327,7 +322,7 @@ class MilletClassifier(EvidenceClassifier):
                     positions = torch.from_numpy(moved).to(device)
                 x = torch.from_numpy(batch.values).to(device, _dtype_of(networks[0]))
                 lengths = torch.from_numpy(batch.lengths).to(device)
-                yield chosen, [_on_cpu(network(x, lengths, positions)) for network in networks]
+                yield chosen, [on_cpu(network(x, lengths, positions)) for network in networks]
 
     def _reusable_members(self, bags: Bags, classes: Labels) -> list[MilletNetwork]:
         if not (self.warm_start and hasattr(self, "networks_")):
@@ -348,35 +343,3 @@ def _named(part: Any) -> str:
 
 def _dtype_of(network: MilletNetwork) -> torch.dtype:
     return next((value.dtype for value in network.parameters() if value.is_floating_point()), torch.float32)
-
-
-def _on_cpu(output: BagOutput) -> BagOutput:
-    """Bring an output to where arrays are made of it, in a precision that numpy has: it knows no bfloat16."""
-    return BagOutput(*(None if part is None else _at_least_single(part.cpu()) for part in output))  # type: ignore[arg-type]
-
-
-def _at_least_single(part: Tensor) -> Tensor:
-    return part.to(torch.promote_types(part.dtype, torch.float32))
-
-
-class _Evidence:
-    """Arrays for all cases, filled a batch at a time."""
-
-    def __init__(self, bags: Bags, n_classes: int) -> None:
-        self._shape = (len(bags), n_classes, bags.n_timepoints)
-        self._arrays: dict[str, NDArray[np.float64]] = {"logits": np.zeros(self._shape[:2])}
-        self._bias: NDArray[np.float64] | None = None
-
-    def add(self, chosen: NDArray[np.int64], output: BagOutput) -> None:
-        self._arrays["logits"][chosen] = output.logits
-        for name in ("scores", "attention", "contributions"):
-            value = getattr(output, name)
-            if value is not None:
-                shape = self._shape if value.ndim == 3 else (self._shape[0], self._shape[2])
-                array = self._arrays.setdefault(name, np.zeros(shape, dtype=value.numpy().dtype))
-                array[chosen, ..., : value.shape[-1]] = value
-        if output.bias is not None:
-            self._bias = output.bias.numpy()
-
-    def fields(self) -> dict[str, Any]:
-        return {**self._arrays, "bias": self._bias}

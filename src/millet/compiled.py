@@ -1,6 +1,6 @@
 """Compiled functions: Numba without the interpreter's lock, kept on disk between runs.
 
-The functions never start threads themselves: `millet.threads` runs them on several cases at once. So they
+The functions never start threads themselves: `millet.rocket.threads` runs them on several cases at once. So they
 can be called from any thread and in any worker process, which Numba's own thread pools do not allow everywhere.
 """
 
@@ -24,7 +24,7 @@ def compiled_reduction(function: Function) -> Function:
     return _compile(function, fastmath={"reassoc", "nsz"})
 
 
-def compiled_for_gradients(function: Function) -> Function:
+def compiled_for_networks(function: Function) -> Function:
     """Compile a function whose sums may be reordered and fused, as those of networks and their gradients are."""
     return _compile(function, fastmath={"reassoc", "nsz", "contract"})
 

@@ -17,9 +17,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from millet.bags import Bags, ChannelScale, as_bags, encode_labels
+from millet.bags import Bags, ChannelScale, as_bags
 from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
+from millet.labels import encode_labels
 from millet.storage import load_model, save_model
 
 Labels = NDArray[Any]
@@ -175,6 +176,11 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         n_columns = _n_columns(X)
         if n_columns is not None:
             self.n_features_in_ = n_columns
+
+    def _bags(self, X: Any) -> Bags:
+        """Return cases like those in training, prepared as those were."""
+        check_is_fitted(self)
+        return self._checked_cases(X, normalise=self.normalisation_)
 
     def _checked_cases(self, X: Any, *, normalise: bool | ChannelScale) -> Bags:
         """Return cases like those in training, or say what is different."""

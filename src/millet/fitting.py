@@ -34,7 +34,12 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def fit_members(
-    classifier: Any, bags: Bags, codes: Codes, classes: NDArray[Any], previous: Sequence[MilletNetwork]
+    classifier: Any,
+    recipe: Recipe,
+    bags: Bags,
+    codes: Codes,
+    classes: NDArray[Any],
+    previous: Sequence[MilletNetwork],
 ) -> tuple[list[MilletNetwork], History, dict[str, Any]]:
     """Train the members that a classifier's parameters ask for.
 
@@ -42,13 +47,14 @@ def fit_members(
     ----------
     classifier : MilletClassifier
         Only its parameters are read.
+    recipe : Recipe
+        What `check_parameters` made of them.
     bags, codes, classes
         The training cases, their class codes, and the labels these stand for.
     previous : sequence of MilletNetwork
         Members to go on from; empty to start anew.
     """
     started = time.monotonic()
-    recipe = check_parameters(classifier)
     data = data_summary(bags, codes)
     rng = check_random_state(classifier.random_state)
     seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]

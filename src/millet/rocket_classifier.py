@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from millet.bags import Bags, Batch, remove_timepoints
 from millet.checks import integer
@@ -62,8 +61,9 @@ class RocketMilletClassifier(EvidenceClassifier):
     n_features : int, optional
         About how many features; None is the published number.
     normalise : bool or "auto", default="auto"
-        z-normalise each channel of each series; False where levels tell the class. "auto" normalises series
-        of one channel, and of several channels where training cases that are left out are predicted better so.
+        z-normalise each channel of each series; False where levels tell the class. "auto" normalises series of one
+        channel. Of several channels it normalises where left-out training cases are predicted better so; else it
+        scales each channel by its mean and deviation over all of them.
     n_jobs : int, default=-1
         Threads; -1 is one a core. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -289,10 +289,6 @@ class RocketMilletClassifier(EvidenceClassifier):
                 f"{folder} is damaged: its model has {found[0]} classes and {found[1]} channels, its description "
                 f"{len(self.classes_)} and {self.n_channels_in_}."
             )
-
-    def _bags(self, X: Any) -> Bags:
-        check_is_fitted(self)
-        return self._checked_cases(X, normalise=self.normalisation_)
 
     def _batches(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         self.model_.n_jobs = _n_jobs(self.n_jobs)

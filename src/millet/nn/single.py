@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from millet.compiled import compiled_for_gradients
+from millet.compiled import compiled_for_networks
 from millet.errors import SeriesError
 
 Array = NDArray[Any]
@@ -94,7 +94,7 @@ def _array(tensor: Tensor) -> Array:
     return values
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _convolve(x: Array, ends: Array, left: int, weight: Array, dilation: int, out: Array) -> None:
     n_cases, n_out, n_timepoints = out.shape
     n_kernels = n_out // x.shape[1]
@@ -107,7 +107,7 @@ def _convolve(x: Array, ends: Array, left: int, weight: Array, dilation: int, ou
             _add_taps(row, weight[channel], dilation, out[case, channel])
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _correlate(x: Array, ends: Array, left: int, of_weight: Array, dilation: int, gradient: Array) -> None:
     """Add to each tap's gradient the products of what it saw with the gradient of what it helped to make."""
     n_cases, n_out, n_timepoints = gradient.shape
@@ -128,7 +128,7 @@ def _correlate(x: Array, ends: Array, left: int, of_weight: Array, dilation: int
                 tap += 1
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _spread(of_x: Array, ends: Array, left: int, weight: Array, dilation: int, gradient: Array) -> None:
     """Convolve the gradient with the flipped kernels; what fell beyond an end belongs to the value there."""
     n_cases, n_out, n_timepoints = gradient.shape
@@ -145,7 +145,7 @@ def _spread(of_x: Array, ends: Array, left: int, weight: Array, dilation: int, g
             _fold(of_row, ends[case], left, of_x[case, channel])
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _extend(row: Array, end: int, left: int, extended: Array) -> None:
     inside = min(end, extended.size - left)
     extended[:left] = row[0]
@@ -153,7 +153,7 @@ def _extend(row: Array, end: int, left: int, extended: Array) -> None:
     extended[left + inside :] = row[end - 1]
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _fold(of_extended: Array, end: int, left: int, of_row: Array) -> None:
     inside = min(end, of_extended.size - left)
     of_row[:inside] = of_extended[left : left + inside]
@@ -161,7 +161,7 @@ def _fold(of_extended: Array, end: int, left: int, of_row: Array) -> None:
     of_row[end - 1] += of_extended[left + inside :].sum()
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _add_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
     tap = 0
     while tap + TAPS_AT_ONCE <= taps.size:
@@ -173,7 +173,7 @@ def _add_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
 
 
 # Slices of the very length of the loop: else each index is checked for being negative, and nothing is vectorised.
-@compiled_for_gradients
+@compiled_for_networks
 def _add_four_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
     n, one, two, three = out.size, dilation, 2 * dilation, 3 * dilation
     a, b, c, d = row[:n], row[one : one + n], row[two : two + n], row[three : three + n]
@@ -182,14 +182,14 @@ def _add_four_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
         out[t] += (of_a * a[t] + of_b * b[t]) + (of_c * c[t] + of_d * d[t])
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _add_tap(row: Array, tap: float, out: Array) -> None:
     seen = row[: out.size]
     for t in range(out.size):
         out[t] += tap * seen[t]
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _add_four_products(gradient: Array, row: Array, dilation: int, sums: Array) -> None:
     n, one, two, three = gradient.size, dilation, 2 * dilation, 3 * dilation
     a, b, c, d = row[:n], row[one : one + n], row[two : two + n], row[three : three + n]
@@ -202,7 +202,7 @@ def _add_four_products(gradient: Array, row: Array, dilation: int, sums: Array) 
     sums[0], sums[1], sums[2], sums[3] = of_a, of_b, of_c, of_d
 
 
-@compiled_for_gradients
+@compiled_for_networks
 def _add_product(gradient: Array, row: Array, sums: Array) -> None:
     seen = row[: gradient.size]
     total = sums[0]

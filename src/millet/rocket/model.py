@@ -24,8 +24,8 @@ from millet.rocket.heads import HEADS, both_signs, fit_head
 from millet.rocket.scaling import limited_weights, scale_features, weighted_sum
 from millet.rocket.spreading import SPREADS
 from millet.rocket.stored import take
+from millet.rocket.threads import for_each_block, n_threads
 from millet.rocket.transforms import TRANSFORMS, Transform
-from millet.threads import for_each_block, n_threads
 
 __all__ = ["HEADS", "SPREADS", "TRANSFORMS", "RocketEvidence", "RocketModel"]
 
