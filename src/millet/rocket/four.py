@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from millet.compiled import compiled, compiled_reduction
 from millet.rocket.convolution import convolve_fixed, sum_channels
-from millet.rocket.ppv import N_TOGETHER, count_above, count_steps, output_margin, tap_sizes
+from millet.rocket.ppv import count_above, count_steps, output_margin, tap_sizes
 from millet.rocket.series import represent
 from millet.rocket.spreading import WEIGHTED, lay
 
@@ -23,6 +23,7 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
 N_POOLS = 4
+N_TOGETHER = 4  # divides the number of kernels
 ORDINALS = np.arange(1, 1025, dtype=np.float32)
 
 

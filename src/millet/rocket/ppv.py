@@ -3,7 +3,8 @@
 In:  cases and a `Plan`. Out: features (B, F), or each timepoint's share in their weighted sums.
 
 The biases of a combination are ascending, so that the weights of all biases below a value are one cumulative sum:
-a point's share needs one look into a table for each combination, not one for each feature.
+a point's share needs one look into a table for each combination, not one for each feature; and one for two
+combinations where the series is long enough to be worth a table for both.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
-N_TOGETHER = 4  # divides the number of kernels
+N_TABLES = 6  # as many kernels, and twice as many, divide the number of kernels
 
 
 @compiled
@@ -114,12 +115,17 @@ def ppv_shares(
     shares = np.zeros((n_points, n_classes))
     # Kernels of one dilation touch the same points: they need spreading apart only where sizes or channels differ.
     apart = spread == WEIGHTED or by_channel
-    n_together = 1 if apart else N_TOGETHER
-    steps = np.zeros((N_TOGETHER, n_points), dtype=np.uint32)
-    tables = np.zeros((N_TOGETHER, n_biases.max() + 2, n_classes))
+    most_rows = n_biases.max() + 2
+    steps = np.zeros((2, n_points), dtype=np.uint32)
+    tables = np.zeros((2, most_rows, n_classes))
+    joint_steps = np.zeros((N_TABLES, n_points), dtype=np.uint32)
+    joint_tables = np.zeros((N_TABLES, max(most_rows, n_points), n_classes))
     feature = 0
     for position in range(len(dilations)):
         dilation = dilations[position]
+        n_rows = n_biases[position] + 2
+        n_joined = 1 if apart or n_rows * n_rows > n_points else 2
+        n_together = 1 if apart else n_joined * N_TABLES
         for kernel in range(n_kernels):
             combination = position * n_kernels + kernel
             chosen = channels[channel_starts[combination] : channel_starts[combination + 1]]
@@ -129,11 +135,14 @@ def ppv_shares(
             margin = output_margin(position + kernel, dilation, n_points)
             own = slice(feature, feature + n_biases[position])
             feature += n_biases[position]
-            slot = kernel % n_together
-            count_steps(response, biases[own], margin, steps[slot])
-            write_table(weights[own], centres[own], n_points - 2 * margin, tables[slot])
-            if slot == n_together - 1:
-                add_from_tables(tables, steps, shares)
+            half = kernel % n_joined
+            count_steps(response, biases[own], margin, steps[half])
+            write_table(weights[own], centres[own], n_points - 2 * margin, tables[half])
+            if half == n_joined - 1:
+                slot = kernel % n_together // n_joined
+                join(tables[:n_joined], steps[:n_joined], n_rows, joint_tables[slot], joint_steps[slot])
+            if kernel % n_together == n_together - 1:
+                add_from_tables(joint_tables, joint_steps, shares)
             if apart or kernel == n_kernels - 1:
                 lay(shares, series, chosen, tap_sizes(heavy[kernel]), dilation, spread, laid)
                 shares[:] = 0.0
@@ -164,16 +173,35 @@ def write_table(weights: Doubles, centres: Doubles, n_inside: int, table: Double
 
 
 @compiled
+def join(
+    tables: Doubles, steps: NDArray[np.uint32], n_rows: int, joint_table: Doubles, joint_steps: NDArray[np.uint32]
+) -> None:
+    """Write one table for one or two, of which `n_rows` are in use, and the steps that look into it."""
+    joint_steps[:] = steps[0]
+    joint_table[:n_rows] = tables[0, :n_rows]
+    if len(tables) == 1:
+        return
+    for t in range(len(joint_steps)):
+        joint_steps[t] += steps[1, t] * np.uint32(n_rows)
+    for second in range(n_rows):
+        for first in range(n_rows):
+            for k in range(tables.shape[2]):
+                joint_table[second * n_rows + first, k] = tables[0, first, k] + tables[1, second, k]
+
+
+@compiled
 def add_from_tables(tables: Doubles, steps: NDArray[np.uint32], shares: Doubles) -> None:
-    """Add to each point's shares (T, K) the rows of the tables that its steps name: four at once, to load less."""
+    """Add to each point's shares (T, K) the rows of the six tables that its steps name: all at once, to load less."""
     for t in range(len(shares)):
         a = tables[0, steps[0, t]]
         b = tables[1, steps[1, t]]
         c = tables[2, steps[2, t]]
         d = tables[3, steps[3, t]]
+        e = tables[4, steps[4, t]]
+        f = tables[5, steps[5, t]]
         share = shares[t]
         for k in range(len(share)):
-            share[k] += (a[k] + b[k]) + (c[k] + d[k])
+            share[k] += ((a[k] + b[k]) + (c[k] + d[k])) + (e[k] + f[k])
 
 
 @compiled
