@@ -27,3 +27,17 @@ def bumps():
     X = rng.normal(size=(40, 1, 50))
     X[20:, 0, 12:20] += 4
     return X, np.repeat(["flat", "bump"], 20)
+
+
+@pytest.fixture(scope="session")
+def page_script():
+    """A function that gives a script of docs/scripts as a module, by its name."""
+
+    def load(name):
+        file = Path(__file__).parent.parent / "docs" / "scripts" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"page_{name}", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

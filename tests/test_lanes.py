@@ -1,6 +1,5 @@
 """Claims about the picture of accuracy against time: fair means, honest about what is missing, and legible."""
 
-import importlib.util
 import itertools
 import json
 from pathlib import Path
@@ -20,12 +19,9 @@ def no_figure_is_left_behind():
 
 
 @pytest.fixture(scope="module")
-def script():
+def script(page_script):
     """The script that draws, as a module."""
-    spec = importlib.util.spec_from_file_location("lanes", ROOT / "docs" / "scripts" / "lanes.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return page_script("lanes")
 
 
 def make_row(dataset, model, repeat=0, **changes):

@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -38,12 +37,9 @@ def no_figure_is_left_behind():
 
 
 @pytest.fixture(scope="module")
-def script():
+def script(page_script):
     """The script behind the page, as a module."""
-    spec = importlib.util.spec_from_file_location("reproduction_page", ROOT / "docs" / "scripts" / "reproduction.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return page_script("reproduction")
 
 
 def number(*words):
