@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.nn import MilletNetwork
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
@@ -114,6 +115,13 @@ def test_growth_is_linear_up_to_the_noise_of_caches(scripts, power, verdict):
 def test_a_goal_is_met_where_it_is_reached_and_the_numbers_agree(scripts, ours, least, agrees, verdict):
     row = scripts["goals"].faster("step", 2.0, ours, least, agrees=agrees)
     assert (row.verdict, row.ratio) == (verdict, 2.0 / ours)
+
+
+def test_the_page_says_how_much_was_measured(scripts, page_script):
+    sizes, note = scripts["engine"].FULL, page_script("engine_table").NOTE
+    assert f"A batch has {sizes.batch_size} series of {WEB_TRAFFIC.length // sizes.stride} timepoints." in note
+    assert f"{sizes.n_training_cases} of WebTraffic's {WEB_TRAFFIC.n_train} training cases" in note
+    assert f"inference with evidence over {sizes.n_explained_cases}." in note
 
 
 def test_overhead_is_judged_by_how_much_longer_ours_takes(scripts):

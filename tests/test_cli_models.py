@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import millet
 from millet.cli import cli
+from millet.cli.sources import load_known_cases
 from millet.errors import MilletError
 
 
@@ -66,9 +67,11 @@ def test_explain_writes_the_numbers(model, aeon_data, tmp_path, suffix):
     result = run("explain", model, "GunPoint", "--path", aeon_data, "--case", "2", "--case", "5", "--out", out)
     assert result.output.strip() == str(out)
     if suffix == "csv":
-        assert len(out.read_text().splitlines()) == 1 + 2 * 150
+        rows = list(csv.DictReader(out.read_text().splitlines()))
+        assert [row["case"] for row in rows] == ["2"] * 150 + ["5"] * 150
         return
     explanation = millet.Explanation.load(out)
+    assert explanation.cases.tolist() == [2, 5]
     test = millet.load_dataset("GunPoint", aeon_data)[1]
     assert explanation.n_cases == 2
     assert np.allclose(explanation.series, test.X[[2, 5]])
@@ -84,26 +87,157 @@ def test_explain_draws_one_picture_a_case(model, aeon_data, tmp_path):
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
 
 
+def test_a_target_is_typed_as_a_label_or_as_the_name_of_its_class(model, aeon_data, tmp_path):
+    test = millet.load_dataset("GunPoint", aeon_data)[1]
+    np.savez(tmp_path / "named.npz", X=test.X[:9], y=test.y[:9], class_names=["draw", "point"])
+    assert set(test.y[:9].tolist()) == {1, 2}
+    pictures = []
+    for target in ("2", "point", "draw"):
+        run(
+            "explain", model, tmp_path / "named.npz", "--case", "0", "--out", tmp_path / "why.png", "--target", target
+        )
+        pictures.append((tmp_path / "why.png").read_bytes())
+    assert pictures[0] == pictures[1] != pictures[2]
+    np.save(tmp_path / "wide.npy", test.X[:2].repeat(2, axis=1))
+    assert "X has 2 channels" in str(run("predict", model, tmp_path / "wide.npy"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["fit", "GunPont", "--out", "m"], "Did you mean 'GunPoint'"),
         (["fit", "GunPoint", "--out", "m", "--model", "lte"], "Did you mean 'lite'"),
         (["fit", "GunPoint", "--out", "m", "--n-epochs", "-1"], "n_epochs"),
-        (["fit", "GunPoint", "--out", "m", "--model", "minirocket", "--n-epochs", "3"], "no parameter 'n_epochs'"),
-        (["fit", "GunPoint", "--out", "m", "--model", "lite", "--head", "ridge"], "no parameter 'head'"),
+        (["fit", "GunPoint", "--out", "m", "--model", "minirocket", "--n-epochs", "3"], "no option --n-epochs"),
+        (
+            ["fit", "GunPoint", "--out", "m", "--model", "lite", "--head", "ridge"],
+            "no option --head; it has --normalise",
+        ),
+        (
+            ["fit", "GunPoint", "--out", "m", "--model", "hydra", "--device", "cpu"],
+            "no option --device; it has --head",
+        ),
+        (["fit", "GunPoint", "--out", "m", "--model", "lite", "--device", "nosuch"], "nosuch"),
         (["predict", "no-model", "GunPoint"], "not a MILLET model"),
         (["explain", "{model}", "GunPoint", "--out", "x.json", "--channels"], "can tell channels apart"),
         (["explain", "{model}", "GunPoint", "--out", "x.doc"], "--out must end in one of"),
         (["explain", "{model}", "GunPoint", "--out", "x.png", "--case", "999"], "cases 0 to 149"),
-        (["explain", "{model}", "GunPoint", "--out", "x.png", "--case", "0", "--target", "7"], "7"),
-        (["predict", "{model}", "BasicMotions"], "X has 6 channels"),
+        (["explain", "{model}", "GunPoint", "--out", "x.png", "--case", "0", "--target", "7"], "No class '7'"),
+        (["explain", "{model}", "GunPoint", "--out", "x.png", "--palette", "gren"], "Unknown palette 'gren'"),
+        (["explain", "{model}", "GunPoint", "--report", "x.html", "--palette", "gren"], "Unknown palette 'gren'"),
+        (["explain", "{model}", "GunPoint", "--report", "x.html", "--palette", "colorblind"], "--palette changes"),
+        (["explain", "{model}", "GunPoint", "--report", "x.html", "--target", "1"], "--target changes nothing"),
+        (["explain", "{model}", "GunPoint", "--out", "x.csv", "--target", "nosuch"], "--target changes nothing"),
+        (["explain", "{model}", "GunPoint", "--report", "x.html", "--channels"], "--channels changes nothing"),
+        (["explain", "{model}", "GunPoint", "--out", "x.png", "--channels"], "--channels changes nothing"),
+        (["predict", "{model}", "GunPoint", "--no-labels"], "--no-labels is for files"),
+        (["predict", "{model}", "new.csv"], "--path says where datasets are"),
+        (["predict", "{model}", "new.csv", "--no-labels"], "--path says where datasets are"),
+        (["fit", "new.csv", "--out", "m"], "--path says where datasets are"),
+        (["predict", "{model}", "BasicMotions"], "None of the labels of BasicMotions (Badminton, Running, "),
     ],
 )
 def test_mistakes_are_explained(arguments, message, model, aeon_data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     error = run(*[str(model) if word == "{model}" else word for word in arguments], "--path", aeon_data)
     assert message in str(error)
+    assert not list(tmp_path.iterdir())
+
+
+# --- Labels of files
+
+
+@pytest.fixture(scope="module")
+def series(aeon_data):
+    return millet.load_dataset("GunPoint", aeon_data)[1].X[:3, 0]
+
+
+def written(path, series, *, delimiter=",", first=(), header=()):
+    rows = [[*first, *map(repr, row)] for row in series.tolist()]
+    path.write_text("".join(delimiter.join(row) + "\n" for row in [*([header] if header else []), *rows]))
+    return path
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("new.csv", ","), ("new.tsv", "\t"), ("new.txt", " ")])
+def test_rows_without_labels_are_not_scored_but_read_as_series(model, series, tmp_path, name, delimiter):
+    file = written(tmp_path / name, series, delimiter=delimiter)
+    for command in (["predict"], ["evaluate"], ["explain", "--out", tmp_path / "x.npz"]):
+        error = str(run(*command, model, file))
+        assert f"The first column of {file} was read as labels ({series[:, 0].min()}, " in error
+        assert "none of them is a class of the model (1, 2)" in error
+        assert "--no-labels" in error
+    result = run("predict", model, file, "--no-labels")
+    assert "Accuracy" not in result.stderr
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    assert "label" not in rows[0]
+    expected = millet.load_classifier(model).predict_proba(series[:, None])
+    assert [float(row["p_1"]) for row in rows] == pytest.approx(expected[:, 0].tolist(), rel=1e-5)
+    run("explain", model, file, "--no-labels", "--out", tmp_path / "x.npz")
+    assert np.array_equal(millet.Explanation.load(tmp_path / "x.npz").series[:, 0], series)
+    row = json.loads(run("evaluate", model, file, "--no-labels", "--metric", "gini", "--json", "--quiet").stdout)
+    assert (row["n_cases"], "accuracy" in row) == (3, False)
+
+
+def test_unlabelled_rows_may_be_quoted_unequal_and_lack_values(model, tmp_path):
+    file = tmp_path / "new.csv"
+    file.write_text('"0.5","1","2","4"\n\n?,1,2,,\n')
+    run("explain", model, file, "--no-labels", "--out", tmp_path / "x.npz")
+    explanation = millet.Explanation.load(tmp_path / "x.npz")
+    assert explanation.lengths.tolist() == [4, 3]
+    assert np.array_equal(explanation.series[1, 0], [np.nan, 1, 2, np.nan], equal_nan=True)
+
+
+def test_no_labels_is_refused_where_the_file_says_where_labels_are(model, series, tmp_path, aeon_data):
+    headed = written(tmp_path / "headed.csv", series, header=[f"t{place}" for place in range(150)])
+    for file in (headed, aeon_data / "GunPoint" / "GunPoint_TEST.ts"):
+        assert "without a header" in str(run("predict", model, file, "--no-labels"))
+    assert "label" not in run("predict", model, headed).stdout
+    words = written(tmp_path / "words.csv", series, first=["walk"])
+    assert "line 1: value 1 of the series is 'walk'" in str(run("predict", model, words, "--no-labels"))
+    (tmp_path / "empty.csv").write_text("")
+    assert "is empty" in str(run("predict", model, tmp_path / "empty.csv", "--no-labels"))
+    assert "is not there" in str(run("predict", model, tmp_path / "none.csv", "--no-labels"))
+    assert "--split chooses a part of a dataset" in str(run("predict", model, headed, "--split", "train"))
+
+
+def test_labels_are_those_of_the_model_whether_numbers_or_text(series, tmp_path):
+    file = str(written(tmp_path / "new.csv", series, first=["1.0"]))
+    for classes in (np.array(["1", "2", "other"]), np.array([1, 2]), np.array([0.5, 1.0])):
+        y = load_known_cases(file, None, None, classes).y
+        assert y.dtype == classes.dtype
+        assert np.isin(y, classes).all()
+
+
+def test_labels_of_other_classes_are_refused_and_those_of_some_are_not(model, series, tmp_path):
+    named = ["class", *map(str, range(150))]
+    foreign = written(tmp_path / "foreign.csv", series, first=["walk"], header=named)
+    assert "None of the labels of" in str(run("predict", model, foreign))
+    some = written(tmp_path / "some.csv", series, first=["1"], header=named)
+    some.write_text(some.read_text().replace("\n1,", "\nwalk,", 1))
+    result = run("predict", model, some)
+    assert [row["label"] for row in csv.DictReader(result.stdout.splitlines())] == ["walk", "1", "1"]
+    expected = (millet.load_classifier(model).predict(series[1:, None]) == 1).sum() / 3
+    assert f"Accuracy {expected:.3f} over 3 cases" in result.stderr
+
+
+def test_fit_passes_on_how_to_normalise_and_to_weigh(aeon_data, tmp_path):
+    place = ["fit", "ItalyPowerDemand", "--path", aeon_data, "--quiet", "--out"]
+    run(*place, tmp_path / "fast", "--model", "minirocket", "--normalise", "no")
+    assert not millet.load_classifier(tmp_path / "fast").normalises_
+    run(
+        *place, tmp_path / "net", "--model", "lite", "--n-epochs", "1", "--normalise", "yes", "--class-weight",
+        "balanced", "--device", "cpu",
+    )  # fmt: skip
+    network = millet.load_classifier(tmp_path / "net")
+    assert (network.normalise, network.class_weight, network.normalises_) == (True, "balanced", True)
+
+
+def test_the_error_of_fit_lists_only_what_the_shell_offers():
+    error = str(run("fit", "GunPoint", "--out", "m", "--model", "lite", "--head", "ridge"))
+    listed = set(error.split("it has ")[1].rstrip(".").split(", "))
+    offered = {option for parameter in cli.commands["fit"].params for option in parameter.opts}
+    assert listed <= offered - {"--head", "--spread"}
+    assert {"--n-epochs", "--class-weight", "--device", "--normalise"} <= listed
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,16 @@ def test_cells_of_a_frame_are_the_channels_of_a_case():
     assert second.tolist() == [[4, 5], [9, 10]]
 
 
+def test_a_frame_for_each_case_has_a_row_for_each_timepoint():
+    frames = [
+        pd.DataFrame({"temperature": [1.0, 2.0, 3.0], "vibration": [4, 5, 6]}),
+        pd.DataFrame({"a": [7], "b": [8]}),
+    ]
+    first, second = as_cases(frames)
+    assert first.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert second.tolist() == [[7], [8]]
+
+
 def test_masked_values_become_nan():
     masked = np.ma.masked_greater(np.array([[1, 2, 3], [4, 1, 0]]), 2)
     expected = [[[1, 2, np.nan]], [[np.nan, 1, 0]]]

@@ -166,6 +166,22 @@ def test_a_scikit_learn_model_is_scored_without_an_explanation():
     assert evaluate(model, data, explanation=evidence, removal="mean")["aopcr"] > 0
 
 
+def test_ones_own_arrays_are_a_dataset(classifier, web_traffic):
+    own = Dataset(X=web_traffic.X[:, 0], y=web_traffic.y.tolist())
+    theirs = evaluate(classifier, web_traffic, metrics=["accuracy", "loss"])
+    assert evaluate(classifier, own, metrics=["accuracy", "loss"]) == {**theirs, "dataset": "", "split": ""}
+    with pytest.raises(ParameterError, match=r"Dataset\(X=X, y=y\)"):
+        evaluate(classifier, (web_traffic.X, web_traffic.y))
+
+
+def test_a_method_that_gives_probabilities_stands_for_its_model():
+    data = made_of(np.random.default_rng(0).normal(size=(30, 1, 12)), np.arange(30) % 2)
+    model = LogisticRegression().fit(data.X[:, 0], data.y)
+    assert evaluate(model.predict_proba, data) == evaluate(model, data)
+    with pytest.warns(UserWarning, match="must return logits"):
+        evaluate(lambda X: model.predict_proba(X[:, 0]), data, metrics=["accuracy"])
+
+
 def test_without_labels_evidence_can_still_be_scored(classifier, web_traffic):
     unlabelled = dataclasses.replace(web_traffic, y=None)
     found = evaluate(classifier, unlabelled, metrics=["gini"])

@@ -93,7 +93,8 @@ def explanations(draw: st.DrawFn) -> Explanation:
             "method": draw(st.text(max_size=5)),
         }
 
-    shared = {"series": series, "lengths": lengths, "classes": classes, "time": moments[time]}
+    numbers = draw(numpy_strategies.arrays(np.int64, n_cases)) if draw(st.booleans()) else np.arange(n_cases)
+    shared = {"series": series, "lengths": lengths, "cases": numbers, "classes": classes, "time": moments[time]}
     members = [Explanation(**shared, **keywords()) for _ in range(draw(st.integers(0, 2)))]
     return Explanation(**shared, **keywords(), members=tuple(members))
 
@@ -174,6 +175,8 @@ def test_repr_is_short_and_counts():
             ParameterError,
             "give these as well",
         ),
+        ({"cases": [1, 2]}, ParameterError, "cases must be 1 integers, the number of each case"),
+        ({"cases": [1.5]}, ParameterError, "cases must be 1 integers"),
         ({"time": [0, 2, 1]}, ParameterError, "increase"),
         ({"time": ["a", "b", "c"]}, ParameterError, "datetime64"),
         ({"time": np.array(["2020", "NaT", "2021"], "M8[D]")}, ParameterError, "increase"),
@@ -215,6 +218,23 @@ def test_every_way_to_choose_cases_agrees_with_numpy():
         np.testing.assert_array_equal(e[key].series, e.series[rows])
     assert e[-1] == e[3] == e[np.int64(3)] == e[[3]]
     assert e[-1] != e[0]
+
+
+def test_slices_keep_the_numbers_of_their_cases():
+    e = make(np.ones((9, 2, 3)), members=(make(np.zeros((9, 2, 3))),))
+    assert e.cases.tolist() == list(range(9))
+    assert e[[3, 7]].cases.tolist() == e[[3, 7]].members[0].cases.tolist() == [3, 7]
+    assert e[4:][1].cases.tolist() == [5]
+    assert [one.cases.tolist() for one in e[[8, 2]]] == [[8], [2]]
+    assert e[[]].cases.tolist() == []
+    assert e[[3]] != e[[7]], "the same numbers, of another case"
+
+
+def test_joined_cases_keep_their_numbers_unless_all_batches_count_from_0():
+    e = make(np.ones((9, 2, 3)))
+    assert Explanation.concatenate([e[[7]], e[[3, 7]]]).cases.tolist() == [7, 3, 7]
+    assert Explanation.concatenate([e[:2], e[2:4]]).cases.tolist() == [0, 1, 2, 3]
+    assert Explanation.concatenate([make(np.ones((2, 2, 3))), e[:1], e[:2]]).cases.tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("key", [4, -5, [0, 9], [True, False], True])
@@ -316,6 +336,12 @@ def test_only_the_largest_n_intervals_of_each_case_are_given():
     e = make([[[1.0, 0, 2.0, 0, 3.0]], [[9.0, 0, 0, 0, 0]]])
     assert [(i.case, i.start) for i in e.top_intervals(1, coverage=1)] == [(0, 4), (1, 0)]
     assert [(i.case, i.start) for i in e.top_intervals(None, coverage=1)] == [(0, 4), (0, 2), (0, 0), (1, 0)]
+
+
+def test_intervals_of_a_slice_name_the_cases_that_were_chosen():
+    e = make(np.arange(24.0).reshape(8, 1, 3))
+    assert [interval.case for interval in e[[7, 3]].top_intervals(1)] == [7, 3]
+    assert format_intervals(e[7].top_intervals(1)).splitlines()[1].split()[0] == "7"
 
 
 def test_of_equal_evidence_the_earlier_is_taken():
@@ -446,6 +472,20 @@ def test_csv_has_a_row_for_every_timepoint_of_a_cases_own_length(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("suffix", ["json", "npz", "csv"])
+def test_a_saved_slice_tells_which_cases_it_holds(tmp_path, suffix):
+    path = tmp_path / f"e.{suffix}"
+    chosen = make(np.arange(24.0).reshape(8, 1, 3))[[7, 3]]
+    chosen.save(path)
+    if suffix == "csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            assert [row["case"] for row in csv.DictReader(file)] == ["7"] * 3 + ["3"] * 3
+        return
+    assert Explanation.load(path).cases.tolist() == [7, 3]
+    if suffix == "json":
+        assert json.loads(path.read_text())["cases"] == [7, 3]
+
+
 def test_csv_has_a_column_for_every_channel_of_every_class(tmp_path):
     split = np.arange(8.0).reshape(1, 2, 2, 2)
     e = make(split.sum(axis=2), series=np.zeros((1, 2, 2)), channel_contributions=split)
@@ -456,10 +496,10 @@ def test_csv_has_a_column_for_every_channel_of_every_class(tmp_path):
     assert [[float(cell) for cell in row.split(",")[-4:]] for row in rows] == split.reshape(4, 2).T.tolist()
 
 
-def test_documents_without_channels_are_those_of_earlier_versions():
-    e = make(np.ones((1, 2, 3)))
+def test_documents_without_channels_or_case_numbers_are_those_of_earlier_versions():
+    e = make(np.ones((2, 2, 3)))
     document = json.loads(e.to_json())
-    del document["channel_contributions"]
+    del document["channel_contributions"], document["cases"]
     assert Explanation.from_json(json.dumps(document)) == e
 
 
@@ -515,6 +555,8 @@ def edited(**changes: Any) -> str:
         (edited(logits={"dtype": "float64", "values": [[1.0]]}), r"logits must have shape \(1, 2\)"),
         (edited(logits={"dtype": "float64", "values": [[None, 1.0]]}), "logits must be finite"),
         (edited(lengths=[1.5]), "lengths must be 1 integers"),
+        (edited(cases=[1, 2]), "cases must be 1 integers"),
+        (edited(cases="seven"), "cases must be 1 integers"),
         (edited(time={"dtype": "U1000000000", "values": [0, 1, 2]}), "stands for nothing"),
         (edited(members=[3]), "can be read"),
         (edited(n_cases="many"), "can be read"),

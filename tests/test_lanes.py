@@ -74,6 +74,16 @@ class TestLanes:
         make_run(tmp_path / "run", [make_row("Coffee", "hydra", **changes) for changes in others])
         assert script.read_lanes(tmp_path) == {}
 
+    def test_trainings_of_so_many_epochs_are_no_lanes_but_what_has_no_epochs_is(self, script, tmp_path):
+        models = (NETWORK, "minirocket+conjunctive-lite", "minirocket")
+        recipes = {"runtime": "paper, n_epochs=2", "brief": "fast, n_epochs=20, learning_rate=0.01"}
+        for name, recipe in recipes.items():
+            make_run(tmp_path / name, [make_row("Coffee", model, recipe=recipe) for model in models])
+        make_run(tmp_path / "other", [make_row("Coffee", NETWORK, recipe="fast, label_smoothing=0.1")])
+        assert sorted(found.title for found in script.read_lanes(tmp_path)) == [
+            "InceptionTime (fast, label_smoothing=0.1)", "MiniRocket",
+        ]  # fmt: skip
+
 
 class TestDatasetsInCommon:
     def test_means_are_over_the_datasets_that_all_have(self, script):
@@ -149,6 +159,20 @@ class TestPicture:
             for box in boxes:
                 assert ax.bbox.x0 <= box.x0
                 assert box.x1 <= ax.bbox.x1
+        pyplot.close(figure)
+
+    @pytest.mark.parametrize("n_panels", [1, 2])
+    def test_a_long_note_is_wrapped_and_stays_below_the_panels_and_inside_the_picture(self, script, n_panels):
+        left_out = tuple(crowd(script).points) * 3
+        panels = [crowd(script)._replace(left_out=left_out)] * n_panels
+        figure = script.draw(panels)
+        figure.draw_without_rendering()
+        (note,) = (text for text in figure.texts if text.get_text().startswith("Not drawn"))
+        assert note.get_text().replace("\n", " ") == " ".join(panel.note for panel in panels)
+        box = note.get_window_extent()
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0
+        assert all(not box.overlaps(ax.get_tightbbox()) for ax in figure.axes)
         pyplot.close(figure)
 
     def test_kinds_differ_in_shape_so_that_grey_will_do(self, script):

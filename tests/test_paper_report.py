@@ -305,6 +305,23 @@ class TestWebTraffic:
         mean = np.mean([run.ensemble("WebTraffic", f"gap-{backbone}", "accuracy") for backbone in BACKBONES])
         assert line_of(text, "GAP, mean", "WebTraffic: Accuracy")[1] == f"{mean:.3f}"
 
+    def test_the_best_of_none_is_not_called_a_best(self, tmp_path):
+        rows = grid(["WebTraffic"], ["instance-fcn", "conjunctive-fcn"])
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        heading = "WebTraffic: AOPCR (Tab. 1)"
+        assert line_of(text, "MILLET, best of 2, FCN", heading)[1] != "–"
+        assert line_of(text, "MILLET, ResNet", heading)[1:3] == ["–", "24.880"]
+        assert line_of(text, "SHAP, FCN", heading)[1:3] == ["–", "1.977"]
+        assert "best of 0" not in text
+
+    def test_each_table_counts_the_models_that_have_its_metric(self, tmp_path):
+        rows = grid(["WebTraffic"], ["gap-fcn"]) + grid(["WebTraffic"], DUEL, aopcr=None)
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        assert "WebTraffic: Accuracy (App. D.2): 3 of 15 models" in text
+        assert "WebTraffic: AOPCR (Tab. 1): 1 of 15 models" in text
+        assert "WebTraffic: AOPCR of all explanations (App. D.2): 1 of 15 models" in text
+        assert "WebTraffic: NDCG@n (Tab. 1): 3 of 15 models" in text
+
     def test_a_generated_dataset_is_not_passed_off_as_the_published_one(self, tmp_path):
         datasets = [{"name": "Tiny", "generator": {"n_cases_per_class": 2}}]
         run = make_run(tmp_path, grid(["Tiny"], ["gap-fcn"], n_repeats=1), name="webtraffic", datasets=datasets)

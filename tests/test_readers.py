@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import io
+import mmap
 import random
 import sys
 import tempfile
@@ -374,6 +375,9 @@ CSV_VARIANTS = {
     "long in file order": ("id,label,v\np,a,1\np,a,2\nq,b,3\nq,b,4\n", [[[1, 2]], [[3, 4]]], ["a", "b"]),
     "long, interleaved": ("case,label,v\np,a,1\nq,b,3\np,a,2\nq,b,4\n", [[[1, 2]], [[3, 4]]], ["a", "b"]),
     "long, dates": ("case,time,v,w\np,2024-02-01,1,5\np,2024-01-31,2,6\n", [[[2, 1], [6, 5]]], None),
+    "long, a timestamp": ("case,Timestamp,v\np,20,1\np,10,2\n", [[[2, 1]]], None),
+    "long, a datetime": ("case,DateTime,v\np,2024-02-01T00:00:01,1\np,2024-02-01,2\n", [[[2, 1]]], None),
+    "long, a date": ("case,date,v\np,2024-02-01,1\np,2024-01-31,2\n", [[[2, 1]]], None),
 }
 
 
@@ -405,8 +409,11 @@ def test_an_unlabelled_or_numeric_class_in_arff_reads(tmp_path):
 def test_npy_stays_a_memory_map_when_it_gains_a_channel(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6.0).reshape(2, 3))
     X = load_file(tmp_path / "a.npy").X
-    assert isinstance(X, np.memmap)
     assert X.shape == (2, 1, 3)
+    owner = X
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    assert isinstance(owner, mmap.mmap)
     assert load_file(tmp_path / "a.npy").y is None
 
 
@@ -639,6 +646,13 @@ BAD_TEXT = {
     "long csv with changing label": ("a.csv", "case,label,v\np,a,1\np,b,2\n", "line 3: label 'b' differs from 'a'"),
     "long csv with a short row": ("a.csv", "case,label,v\np,a\n", "line 2: found 2 cells, expected 3"),
     "long csv with a time twice": ("a.csv", "case,time,v\np,0,1\np,0,2\n", "line 2: .* same time twice"),
+    "long csv with a word": ("a.csv", "case,time,v\np,0,x\n", "line 2: value 1 .* 'x'; expected a number.$"),
+    "long csv with an unnamed time": (
+        "a.csv",
+        "case,when,v\np,2024-02-01,1\n",
+        "'2024-02-01'; .* time, call its column one of: date, datetime, time, timepoint, timestamp",
+    ),
+    "long csv with two times": ("a.csv", "case,date,time,v\np,2024-02-01,0,1\n", "columns called date, time"),
     "long csv with an odd time": ("a.csv", "case,time,v\np,0,1\np,soon,2\n", "line 3: time 'soon'"),
     "long csv with NaN for a time": ("a.csv", "case,time,v\np,nan,1\n", "line 2: time 'nan'"),
     "long csv without case": ("a.csv", "case,time,v\n,0,1\n", "line 2: the row names no case"),

@@ -107,3 +107,8 @@ def test_no_tracked_file_names_a_machine():
         path = ROOT / name
         if path.suffix in {".py", ".md", ".toml", ".txt", ".cff"} and path != Path(__file__) and path.exists():
             assert not suspicious.search(path.read_text(errors="ignore")), name
+
+
+@pytest.mark.parametrize("experiment", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda file: file.stem)
+def test_every_experiment_is_on_the_page_about_benchmarks(experiment):
+    assert f"`{experiment.stem}`" in (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")

@@ -113,6 +113,21 @@ class TestPage:
         assert "- `light`: " in text
         assert overview(text, "WebTraffic")[-1] == "not run: `experiments/webtraffic.toml`"
 
+    def test_only_what_has_networks_has_a_recipe(self, tmp_path):
+        models = {
+            "minirocket": "minirocket",
+            "minirocket-anchor": "minirocket",
+            "multirocket-hydra": "multirocket-hydra",
+        }
+        row = make_row("Coffee", "instance-minirocket", 0)
+        rows = [{**row, "model": model, "backbone": backbone} for model, backbone in models.items()]
+        make_run(tmp_path / "results" / "rocket", rows)
+        average = {**row, "model": "hydra+gap-fcn", "backbone": "hydra+fcn", "recipe": "fast"}
+        make_run(tmp_path / "results" / "together", [*rows, average])
+        text = write_page(tmp_path / "results", tmp_path)
+        assert "- `rocket`: 1 datasets, 3 models, 3 rows, 0 failed. " in text
+        assert "- `together`: 1 datasets, 4 models, 4 rows, 0 failed, recipe fast. " in text
+
     def test_a_run_that_was_interrupted_is_partial(self, tmp_path):
         rows = [make_row("BeetleFly", BEST, repeat) for repeat in range(3)]
         planned = {"datasets": [{"name": "BeetleFly"}], "models": [{"name": BEST}], "repeats": 5}
@@ -157,6 +172,20 @@ class TestPage:
         assert "There are no runs yet." in text
         assert "Published per-dataset results were not given" in text
         assert text.count("| not run: ") == len(ITEMS) - 1
+
+    def test_no_table_is_empty_and_each_counts_its_own_datasets(self, tmp_path):
+        rows = [row for row in ucr_rows(aopcr=None) if (row["dataset"], row["repeat"]) != ("Coffee", -1)]
+        make_run(tmp_path / "results" / "ucr_small", rows, tables=["ucr"])
+        text = write_page(tmp_path / "results", tmp_path)
+        assert not re.findall(r"^\| ---.*\n(?!\| )", text, flags=re.MULTILINE)
+        assert "Not measured in this run: AOPCR." in text
+        headings = re.findall(r"^### (UCR.*)$", text, flags=re.MULTILINE)
+        assert headings == [
+            "UCR: Accuracy (App. D.3): 3 of 85 datasets",
+            "UCR: Balanced accuracy (App. D.3): 3 of 85 datasets",
+            "UCR, every dataset: Accuracy: 4 of 85 datasets",
+            "UCR, every dataset: Balanced accuracy: 4 of 85 datasets",
+        ]
 
     def test_failures_time_and_machine_are_told_and_long_tables_are_folded(self, tmp_path):
         rows = [
@@ -275,6 +304,29 @@ class TestEvidence:
         assert f"by chance {test.relevant[missed[1]].mean():.3f}" in pictures[2].caption
         for picture in pictures:
             pyplot.close(picture.draw().get_figure(root=True))
+
+    @pytest.mark.parametrize(
+        ("mean", "caption"),
+        [
+            (-0.001, "says next to nothing about Peak (mean score +0.00, largest 40.00)"),
+            (2.0, "says next to nothing about Peak (mean score +2.00, largest 40.00)"),
+            (2.1, "speaks for Peak (mean score +2.10, largest 40.00)"),
+            (-2.1, "speaks against Peak (mean score -2.10, largest 40.00)"),
+        ],
+    )
+    def test_a_mean_that_is_small_beside_the_largest_score_says_next_to_nothing(self, tmp_path, mean, caption):
+        _, test = load_web_traffic()
+        case = int(np.flatnonzero(test.y == 8)[0])
+        scores = np.zeros((1, 10, test.X.shape[2]))
+        scores[0, 8, test.relevant[case]] = mean
+        scores[0, 0, 0] = -40.0
+        (tmp_path / "evidence").mkdir()
+        Explanation(
+            series=test.X[[case]], lengths=np.array([test.X.shape[2]]), scores=scores,
+            logits=np.eye(10)[[0]], classes=test.classes,
+        ).save(tmp_path / "evidence" / f"WebTraffic-{case}.npz")  # fmt: skip
+        (picture,) = evidence_pictures(tmp_path)
+        assert f"Inside the signature the evidence {caption}; NDCG@n" in picture.caption
 
     def test_a_run_without_kept_cases_has_no_pictures(self, tmp_path):
         assert evidence_pictures(tmp_path) == ()

@@ -4,12 +4,13 @@
 
 Every run in results counts. A point is the mean of a model's runs over the UCR datasets that all models of the
 picture have in common; WebTraffic has a panel of its own. A model that would leave too few datasets in common is not
-drawn, and the picture says so.
+drawn, and the picture says so. Trainings that a run cut to so many epochs show nothing of a model, and are left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ from millet.plots import save_figure
 from millet.plots.figures import figure_or_new
 from millet.plots.palettes import CHANNELS, FAINT, INK
 from millet.plots.panels import NORMAL, SMALL
-from millet.report.names import BACKBONES, POOLINGS, ROCKETS
+from millet.report.names import BACKBONES, POOLINGS, ROCKETS, has_networks
 from millet.statistics import pareto_front
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs" / "images" / "accuracy_time.png"
 # The mean of fewer datasets says little about a model.
 LEAST_IN_COMMON = 10
+# Inches of each panel, and how many letters of the note fit into one.
+WIDTH, LETTERS_PER_INCH = 4.6, 18
 # A shorter axis would make much of differences that may be chance.
 LEAST_SPAN = 0.05
 TITLES = {**ROCKETS, **BACKBONES, "lite": "LITE"}
@@ -138,13 +141,13 @@ def read_lanes(results: Path) -> Lanes:
 
 
 def _is_plain(row: Row) -> bool:
-    """Whether a row is of a model as it comes: not of an ablation, and not of another kind of evidence."""
-    return row["status"] == "done" and row["method"] == "own" and not row["settings"]
+    """Whether a row is of a model as it comes: no ablation, no other kind of evidence, no training cut short."""
+    is_cut = has_networks(row["model"]) and "n_epochs=" in row["recipe"]
+    return row["status"] == "done" and row["method"] == "own" and not row["settings"] and not is_cut
 
 
 def _lane(row: Row, n_members: int) -> Lane:
-    has_network = any(part not in ROCKETS for part in row["model"].split("+"))
-    return Lane(row["model"], row["recipe"] if has_network else "", n_members)
+    return Lane(row["model"], row["recipe"] if has_networks(row["model"]) else "", n_members)
 
 
 def _mean_run(rows: Iterable[Row]) -> Point:
@@ -190,14 +193,16 @@ def _shared(collections: Iterable[Collection[str]]) -> set[str]:
 
 def draw(panels: list[Panel]) -> FigureBase:
     """Return the picture, the panels side by side."""
-    with figure_or_new(None, 4.6 * len(panels), 3.7) as figure:
+    width = WIDTH * len(panels)
+    with figure_or_new(None, width, 3.7) as figure:
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for ax, panel in zip(axes, panels, strict=True):
             _fill(ax, panel)
         axes[0].set_ylabel("test accuracy", fontsize=SMALL + 1)
         notes = " ".join(panel.note for panel in panels if panel.note)
         if notes:
-            figure.supxlabel(notes, fontsize=SMALL - 1, color=INK)
+            wrapped = textwrap.fill(notes, int(LETTERS_PER_INCH * width))
+            figure.supxlabel(wrapped, fontsize=SMALL - 1, color=INK)
         # Only when everything has its size and place is it known where there is room for names.
         whole = figure.get_figure(root=True)
         assert whole is not None

@@ -155,28 +155,9 @@ class AveragedClassifier(EvidenceClassifier):
         self._checked_cases(X, normalise=True)  # only judged: every classifier prepares them in its own way
         return self._mean([classifier.logits(X, removed=removed) for classifier in self.classifiers_])
 
-    def explain(self, X: Any, *, members: bool = False, channels: bool = False) -> Explanation:
-        """Return predictions and the mean of the evidence for them.
-
-        Parameters
-        ----------
-        X : array-like or list
-            As for `fit`.
-        members : bool, default=False
-            Keep what each classifier said, too, which gives the spread between them.
-        channels : bool, default=False
-            Split the evidence among the channels, too, where every classifier can.
-
-        Returns
-        -------
-        Explanation
-            With contributions where every classifier has them.
-        """
+    def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
         self._checked_cases(X, normalise=True)  # only judged: every classifier prepares them in its own way
-        if channels and not self.splits_channels:
-            raise ParameterError("channels=True needs classifiers that all can tell channels apart; networks can't.")
-        asked: dict[str, Any] = {"channels": True} if channels else {}
-        parts = [classifier.explain(X, **asked) for classifier in self.classifiers_]
+        parts = [classifier.explain(X, channels=channels) for classifier in self.classifiers_]
         means: dict[str, Any] = {
             name: self._mean([getattr(part, name) for part in parts]) for name in _averaged_by_all(parts)
         }

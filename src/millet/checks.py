@@ -22,6 +22,21 @@ def integer(name: str, value: Any, at_least: int) -> int:
     return int(value)
 
 
+def jobs(value: Any) -> int:
+    """Return `n_jobs` as joblib counts: None is 1, -1 is one for each core, -2 leaves one core free, and so on.
+
+    Examples
+    --------
+    >>> jobs(None), jobs(-2)
+    (1, -2)
+    """
+    if value is None:
+        return 1
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value == 0:
+        raise ParameterError(f"n_jobs must be a number of jobs, or -1 for one for each core; got {value!r}.")
+    return int(value)
+
+
 def number(
     name: str,
     value: Any,

@@ -34,9 +34,9 @@ class MilletClassifier(EvidenceClassifier):
     Parameters
     ----------
     backbone : str, class or Module, default="inceptiontime"
-        What embeds every timepoint: "fcn", "resnet", "inceptiontime", a class that is called with the number of
-        channels, or a module from (B, C, T) to (B, D, T). A module is copied with its weights, so a pre-trained one
-        is fine-tuned.
+        What embeds every timepoint: "fcn", "resnet", "inceptiontime", "lite", a class that is called with the number
+        of channels, or a module from (B, C, T) to (B, D, T). A module is copied with its weights, so a pre-trained
+        one is fine-tuned.
     pooling : str, class or Module, default="conjunctive"
         What makes one prediction of the embeddings: "conjunctive", "additive", "instance", "attention", "gap", or
         one of your own; see `millet.nn.MilletNetwork`.
@@ -56,7 +56,8 @@ class MilletClassifier(EvidenceClassifier):
         Weights of the classes in the loss.
     early_stopping : bool, default=False
         Set `validation_fraction` of the cases aside, keep the weights with the lowest loss on them, and stop when it
-        has not improved by `tol` for `n_iter_no_change` epochs. Otherwise the training loss selects the weights.
+        has not improved by `tol` for `n_iter_no_change` epochs. Otherwise the recipe decides: "fast" keeps
+        the last weights, "paper" those with the lowest loss on the training cases.
     validation_fraction, n_iter_no_change, tol : float, int, float
     max_time : float, optional
         Seconds of training for each member. The schedule is stretched over them rather than cut off.
@@ -217,21 +218,7 @@ class MilletClassifier(EvidenceClassifier):
             logits[chosen] = average_outputs(outputs).logits
         return logits
 
-    def explain(self, X: Any, *, members: bool = False) -> Explanation:
-        """Return predictions and the evidence for them, from one forward pass.
-
-        Parameters
-        ----------
-        X : array-like or list
-            As for `fit`.
-        members : bool, default=False
-            Keep what each member of the ensemble said, too, which gives the spread between them.
-
-        Returns
-        -------
-        Explanation
-            Its `probabilities` and `predicted` are those of `predict_proba` and `predict`.
-        """
+    def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
         bags = self._bags(X)
         evidence = OutputArrays(bags, len(self.classes_))
         by_member = [OutputArrays(bags, len(self.classes_)) for _ in self.networks_] if members else []

@@ -16,8 +16,8 @@ from millet.errors import SeriesError, SeriesTypeError
 Array = NDArray[Any]
 
 WANTED = (
-    "X must be (n_cases, n_timepoints), (n_cases, n_channels, n_timepoints), or a list of series of shape "
-    "(n_timepoints,) or (n_channels, n_timepoints)"
+    "X must be (n_cases, n_timepoints), (n_cases, n_channels, n_timepoints), or a list of series: arrays of shape "
+    "(n_timepoints,) or (n_channels, n_timepoints), or data frames with a row for each timepoint"
 )
 
 
@@ -106,6 +106,8 @@ def _from_sequence(items: list[Any]) -> Array | list[Array]:
 
 def _as_case(item: Any, position: int) -> Array:
     item = _plain(item)
+    if hasattr(item, "iloc") and item.ndim == 2:  # a frame of its own: rows are timepoints, columns are channels
+        item = _as_numbers(_from_frame(item), f"Case {position}").T
     if isinstance(item, list | tuple) and item and hasattr(item[0], "__len__") and not isinstance(item[0], str):
         item = _stack_channels(list(item), position)
     case = _as_numbers(item, f"Case {position}")

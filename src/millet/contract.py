@@ -7,7 +7,10 @@ Out: `EvidenceClassifier`, the base of `millet.classifier`, `millet.rocket_class
 from __future__ import annotations
 
 import hashlib
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -28,6 +31,8 @@ Labels = NDArray[Any]
 
 # A way to normalise: as training cases that are left out decide.
 AUTO = "auto"
+# So few timepoints with more channels than that: maybe the axes were swapped.
+FEW_TIMEPOINTS = 8
 
 
 class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -78,9 +83,49 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             timepoint of each case must stay.
         """
 
+    def explain(
+        self,
+        X: Any,
+        *,
+        channels: bool = False,
+        members: bool = False,
+        class_names: Sequence[str] | Mapping[Any, str] | None = None,
+    ) -> Explanation:
+        """Return predictions and the evidence for them.
+
+        Parameters
+        ----------
+        X : array-like or list
+            As for `fit`.
+        channels : bool, default=False
+            Split the evidence among the channels, too, where the model can; the arrays grow with their number.
+        members : bool, default=False
+            Keep what each member of an ensemble said, too, which gives the spread between them.
+        class_names : sequence of str or mapping, optional
+            What to call the classes in tables and pictures: a name for each of `classes_`, in their order, such as
+            ``dataset.class_names``; or names by label. By default the labels.
+
+        Returns
+        -------
+        Explanation
+            Its `probabilities` and `predicted` are those of `predict_proba` and `predict`.
+        """
+        check_is_fitted(self)
+        if channels and not self.splits_channels:
+            raise ParameterError(
+                "channels=True needs a model that can tell channels apart: one of random convolutions, or an average "
+                "of these. Networks can't."
+            )
+        names = None if class_names is None else _names_of(self.classes_, class_names)
+        explanation = self._explain(X, channels=channels, members=members)
+        if names is None:
+            return explanation
+        parts = tuple(replace(member, class_names=names) for member in explanation.members)
+        return replace(explanation, class_names=names, members=parts)
+
     @abstractmethod
-    def explain(self, X: Any) -> Explanation:
-        """Return predictions and the evidence for them."""
+    def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
+        """Return what `explain` does; channels are asked for only where the model can split them."""
 
     @abstractmethod
     def facts(self) -> dict[str, object]:
@@ -160,10 +205,26 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """
         bags = as_bags(X, normalise=normalise if isinstance(normalise, ChannelScale) else bool(normalise))
         if bags.n_timepoints < 2:
-            raise SeriesError("Every series has a single timepoint (n_features = 1); a time series needs at least 2.")
+            raise SeriesError(
+                "Every series has a single timepoint (n_features = 1); a time series needs at least 2."
+                f"{_swapped(bags)}"
+            )
         classes, codes = encode_labels(y, len(bags))
+        if bags.n_timepoints < FEW_TIMEPOINTS < bags.n_channels:
+            warnings.warn(
+                f"X has {bags.n_channels} channels of {bags.n_timepoints} timepoints.{_swapped(bags)}",
+                UserWarning,
+                stacklevel=4,
+            )
         if isinstance(normalise, str) and bags.n_channels > 1:
             bags = _better_predicted(X, bags, codes, len(classes))
+        elif bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
+            warnings.warn(
+                "Every training series is constant, and z-normalised there is nothing left of it. If levels tell the "
+                "classes apart, set normalise=False.",
+                UserWarning,
+                stacklevel=4,
+            )
         return bags, classes, codes
 
     def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
@@ -199,6 +260,27 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
             )
         return bags
+
+
+def _swapped(bags: Bags) -> str:
+    """Return what to do where time and channels may have been swapped."""
+    if bags.n_channels == 1:
+        return ""
+    return " If it is (n_cases, n_timepoints, n_channels), pass X.transpose(0, 2, 1)."
+
+
+def _names_of(classes: Labels, names: Sequence[str] | Mapping[Any, str]) -> tuple[str, ...]:
+    """Return a name for each class."""
+    labels = classes.tolist()
+    if isinstance(names, Mapping):
+        return tuple(str(names.get(label, label)) for label in labels)
+    if isinstance(names, str) or len(names) != len(labels):
+        found = repr(names) if isinstance(names, str) else f"{len(names)}"
+        raise ParameterError(
+            f"class_names must be {len(labels)} names, one for each of the classes {', '.join(map(str, labels))}; "
+            f"got {found}. To name some of them, pass a mapping of labels to names."
+        )
+    return tuple(map(str, names))
 
 
 def check_normalise(value: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,7 +60,7 @@ def run_demo(out: Path, say: Say) -> AveragedClassifier:
     say("All three together: logits are averaged, so the evidence still adds up.")
     networks.set_params(checkpoint_dir=None)
     classifier = AveragedClassifier.of_fitted([networks, rocket], weights=[2, 1])
-    explanation = dataclasses.replace(classifier.explain(test.X), class_names=test.class_names)
+    explanation = classifier.explain(test.X, class_names=test.class_names)
     say("")
     say(_results(explanation, test))
     classifier.save(out / "model")

@@ -71,7 +71,8 @@ def evaluate(
         A fitted classifier of MILLET; any model with `predict_proba` or `decision_function`; or a function from
         series to (n_cases, n_classes) logits, in the order of `dataset.classes`.
     dataset : Dataset
-        The cases, with labels, and with relevant timepoints where they are known.
+        The cases, with labels, and with relevant timepoints where they are known. Of your own arrays:
+        ``Dataset(X=X, y=y)``.
     explanation : Explanation or array of shape (n_cases, n_classes, n_timepoints), optional
         What to score; by default what `model.explain` says, where the model has that.
     metrics : sequence of str, optional
@@ -111,6 +112,8 @@ def evaluate(
     >>> row["n_cases"], row["accuracy"], row["auroc"]
     (20, 0.1, 0.5)
     """
+    if not isinstance(dataset, Dataset):
+        raise ParameterError(f"dataset must be a Dataset, such as Dataset(X=X, y=y); got {type(dataset).__name__}.")
     seed = integer("random_state", random_state, at_least=0)
     for name in metrics or ():
         lookup("metric", name, METRICS)

@@ -22,7 +22,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from millet.atomic import atomic_path
 from millet.bags import Bags
-from millet.checks import integer, number
+from millet.checks import integer, jobs, number
 from millet.contract import check_normalise, data_summary
 from millet.errors import ParameterError, StorageError, lookup
 from millet.nn import MilletNetwork
@@ -107,8 +107,7 @@ def check_parameters(classifier: Any) -> Recipe:
     if classifier.max_time is not None:
         number("max_time", classifier.max_time, above=0)
     check_normalise(classifier.normalise)
-    if classifier.n_jobs is not None:
-        integer("n_jobs", classifier.n_jobs if classifier.n_jobs != -1 else 1, at_least=1)
+    jobs(classifier.n_jobs)
     lookup("device", classifier.device, dict.fromkeys(DEVICES))
     not_callable = [callback for callback in classifier.callbacks if not callable(callback)]
     if not_callable:

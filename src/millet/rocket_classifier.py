@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -17,7 +18,7 @@ from safetensors.numpy import load, save
 from sklearn.utils import Tags, check_random_state
 
 from millet.bags import Bags, Batch, remove_timepoints
-from millet.checks import integer
+from millet.checks import integer, jobs
 from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary
 from millet.description import (
     describe_input,
@@ -151,7 +152,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             n_features=self.n_features,
             head=self.head,
             seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
-            n_jobs=_n_jobs(self.n_jobs),
+            n_jobs=jobs(self.n_jobs),
             progress=bool(self.verbose) and someone_watches(),
         )
         self._remember_input(X, bags, classes)
@@ -179,22 +180,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             logits[chosen] = self.model_.logits(batch)
         return logits
 
-    def explain(self, X: Any, *, channels: bool = False) -> Explanation:
-        """Return predictions and the evidence that they are the sum of.
-
-        Parameters
-        ----------
-        X : array-like or list
-            As for `fit`.
-        channels : bool, default=False
-            Split the evidence among the channels, too; the arrays grow with their number.
-
-        Returns
-        -------
-        Explanation
-            Its `probabilities` and `predicted` are those of `predict_proba` and `predict`; its scores are the
-            contributions.
-        """
+    def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
         lookup("spread", self.spread, dict.fromkeys(SPREADS))
         bags = self._bags(X)
         shape = (len(bags), len(self.classes_), bags.n_timepoints)
@@ -210,7 +196,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         for array in (contributions, by_channel):
             if array is not None:
                 array.setflags(write=False)  # so that the explanation need not copy it
-        return Explanation(
+        explanation = Explanation(
             series=bags.raw(np.arange(len(bags))),
             lengths=bags.lengths,
             scores=contributions,
@@ -221,6 +207,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             channel_contributions=by_channel,
             method=self.model_.transform,
         )
+        return replace(explanation, members=(explanation,)) if members else explanation
 
     @property
     def splits_channels(self) -> bool:
@@ -280,7 +267,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         if self.n_features is not None:
             integer("n_features", self.n_features, at_least=1)
         check_normalise(self.normalise)
-        _n_jobs(self.n_jobs)
+        jobs(self.n_jobs)
 
     def _check_model(self, folder: object) -> None:
         found = self.model_.n_classes, self.model_.n_channels
@@ -291,17 +278,10 @@ class RocketMilletClassifier(EvidenceClassifier):
             )
 
     def _batches(self, bags: Bags) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        self.model_.n_jobs = _n_jobs(self.n_jobs)
+        self.model_.n_jobs = jobs(self.n_jobs)
         for start in slow_work(range(0, len(bags), BATCH_SIZE), "batch", show=bool(self.verbose)):
             chosen = np.arange(start, min(start + BATCH_SIZE, len(bags)))
             yield chosen, bags.batch(chosen)
-
-
-def _n_jobs(value: Any) -> int:
-    """Return the number of threads, -1 for one a core; None is 1, as in joblib."""
-    if value is None:
-        return 1
-    return -1 if value == -1 else integer("n_jobs", value, at_least=1)
 
 
 def _decode_model(settings: dict[str, Any], content: bytes) -> RocketModel:

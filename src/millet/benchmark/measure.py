@@ -92,8 +92,7 @@ def spread(data: Dataset, n_cases: int) -> Dataset:
 
 def _explanation(classifier: EvidenceClassifier, cases: Dataset, method: MethodSpec) -> Explanation:
     if method.name == OWN:
-        asked: dict[str, Any] = {"members": True} if classifier.n_members_ > 1 else {}
-        return classifier.explain(cases.X, **asked)
+        return classifier.explain(cases.X, members=classifier.n_members_ > 1)
     return explain(method.name, classifier, cases.X, progress=False, **method.options)
 
 

@@ -16,8 +16,9 @@ from millet.cli.benchmark import benchmark
 from millet.cli.datasets import datasets
 from millet.cli.demo import demo
 from millet.cli.evaluate import evaluate
+from millet.cli.explain import explain
 from millet.cli.messages import WIDTH, show_error
-from millet.cli.models import explain, fit, predict
+from millet.cli.models import fit, predict
 from millet.cli.report import report
 from millet.errors import MilletError
 

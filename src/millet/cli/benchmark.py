@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from millet.cli.messages import wrap
-from millet.cli.models import DATA_HELP, explained_interruption
+from millet.cli.models import explained_interruption
+from millet.cli.sources import DATA_HELP
 from millet.errors import ParameterError
 
 

@@ -9,26 +9,25 @@ from pathlib import Path
 import click
 
 from millet.cli.messages import wrap
-from millet.cli.models import DATA_HELP, load_cases
+from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cases
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("source", metavar="DATASET|FILE")
-@click.option(
-    "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Of a dataset."
-)
+@click.option("--split", type=click.Choice(SPLITS), help="Of a dataset. [default: test]")
 @click.option("--metric", "metrics", multiple=True, help="Only this one; may be repeated. [default: all that apply]")
 @click.option(
     "--removal", default="remove", show_default=True, help="Of timepoints: remove, mean, interpolate or noise."
 )
 @click.option("--random-state", default=0, show_default=True, help="Seed of the random orders and the intervals.")
+@click.option("--no-labels", is_flag=True, help=NO_LABELS_HELP)
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def evaluate(
-    model: Path, source: str, split: str, metrics: tuple[str, ...], removal: str, random_state: int,
-    path: Path | None, as_json: bool, quiet: bool,
+    model: Path, source: str, split: str | None, metrics: tuple[str, ...], removal: str, random_state: int,
+    no_labels: bool, path: Path | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Score a model's predictions and explanations on a dataset or file."""
     from millet.evaluation import evaluate as score
@@ -37,7 +36,7 @@ def evaluate(
     classifier = load_classifier(model)
     row = score(
         classifier,
-        load_cases(source, path, split),
+        load_known_cases(source, path, split, classifier.classes_, no_labels=no_labels),
         metrics=metrics or None,
         removal=removal,
         random_state=random_state,

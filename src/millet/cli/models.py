@@ -1,9 +1,8 @@
-"""``millet fit``, ``predict`` and ``explain``: train a model, use it, and look at why."""
+"""``millet fit`` and ``predict``: train a model, and use it."""
 
 from __future__ import annotations
 
 import csv
-import dataclasses
 import shutil
 import sys
 from contextlib import contextmanager, nullcontext
@@ -13,18 +12,16 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from millet.cli.messages import wrap
+from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cases, load_source
 from millet.errors import LabelError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from millet.contract import EvidenceClassifier
     from millet.datasets import Dataset
-    from millet.explanation import Explanation
 
-DATA_HELP = "Folder with datasets. [default: MILLET_DATA, else cache]"
-TABLE_SUFFIXES = (".json", ".npz", ".csv")
-PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
+NORMALISE = {"auto": "auto", "yes": True, "no": False}
 
 
 @click.command()
@@ -39,6 +36,12 @@ PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 )
 @click.option("--head", help="Of the first four: multinomial or ridge. [default: multinomial]")
 @click.option("--spread", help="Of the first four, of evidence: taps, anchor or weighted. [default: taps]")
+@click.option(
+    "--normalise",
+    type=click.Choice(list(NORMALISE)),
+    help="z-normalise each channel of each series; no where levels tell the class. auto is yes for one channel; for "
+    "several, training cases that are left out decide. [default: auto]",
+)
 @click.option("--recipe", help="How to train networks: fast or paper. [default: fast]")
 @click.option("--n-estimators", type=int, help="Networks in the ensemble; the paper's has 5. [default: 1]")
 @click.option("--n-epochs", type=int, help="Passes over the training cases. [default: the recipe's]")
@@ -48,6 +51,10 @@ PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 @click.option(
     "--early-stopping", is_flag=True, default=None, help="Stop when the loss on cases set aside no longer improves."
 )
+@click.option(
+    "--class-weight", type=click.Choice(["balanced"]), help="Of networks: let rare classes count as much as others."
+)
+@click.option("--device", help="Of networks: cpu, cuda or mps. [default: the best there is]")
 @click.option("--random-state", default=0, show_default=True, help="Seed.")
 @click.option("--n-jobs", default=-1, show_default=True, help="Networks, or cases, at a time; -1 is one a core.")
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
@@ -65,6 +72,9 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     # Two networks can't share a folder of checkpoints.
     checkpoints = {"checkpoint_dir": unfinished} if count_with("checkpoint_dir", model) == 1 else {}
     given = {name: value for name, value in options.items() if value is not None}
+    _check_options(model, given, list(options))
+    if "normalise" in given:
+        given["normalise"] = NORMALISE[given["normalise"]]
     classifier = make_classifier(model, **given, **checkpoints, verbose=int(not quiet))
     train, test = load_source(source, path)
     if train.y is None:
@@ -83,17 +93,18 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("source", metavar="DATASET|FILE")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write. [default: standard output]")
-@click.option(
-    "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Of a dataset."
-)
+@click.option("--split", type=click.Choice(SPLITS), help="Of a dataset. [default: test]")
+@click.option("--no-labels", is_flag=True, help=NO_LABELS_HELP)
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
-def predict(model: Path, source: str, out: Path | None, split: str, path: Path | None) -> None:
+def predict(
+    model: Path, source: str, out: Path | None, split: str | None, no_labels: bool, path: Path | None
+) -> None:
     """Classify the series of a dataset or file: one line a case, as CSV."""
     from millet.atomic import atomic_path
     from millet.loading import load_classifier
 
     classifier = load_classifier(model)
-    cases = load_cases(source, path, split)
+    cases = load_known_cases(source, path, split, classifier.classes_, no_labels=no_labels)
     probabilities = classifier.predict_proba(cases.X)
     predicted = classifier.classes_[probabilities.argmax(axis=1)]
     header = ["case", "predicted", "probability", *(["label"] if cases.y is not None else [])]
@@ -112,90 +123,6 @@ def predict(model: Path, source: str, out: Path | None, split: str, path: Path |
         click.echo(f"Accuracy {(predicted == cases.y).mean():.3f} over {len(cases)} cases", err=True)
 
 
-@click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("source", metavar="DATASET|FILE")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="File to write: .json, .npz or .csv for the numbers; .png, .pdf or .svg for pictures, one a case.",
-)
-@click.option(
-    "--report", type=click.Path(path_type=Path), help="HTML file to write: all cases to look at in a browser."
-)
-@click.option("--case", "cases", type=int, multiple=True, help="Only this case (from 0); may be repeated.")
-@click.option("--channels", is_flag=True, help="Split the numbers among the channels; not for networks.")
-@click.option("--target", help="Class to show evidence for. [default: the predicted one]")
-@click.option("--palette", default="green-red", show_default=True, help="green-red or colorblind.")
-@click.option(
-    "--split", type=click.Choice(["train", "test"]), default="test", show_default=True, help="Of a dataset."
-)
-@click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
-def explain(
-    model: Path, source: str, out: Path | None, report: Path | None, cases: tuple[int, ...], channels: bool,
-    target: str | None, palette: str, split: str, path: Path | None,
-) -> None:  # fmt: skip
-    """Show the evidence of every timepoint, as numbers, as pictures or as a page to explore."""
-    _check_explain_targets(out, report)
-    from millet.loading import load_classifier
-
-    classifier = load_classifier(model)
-    if channels and not classifier.splits_channels:
-        raise ParameterError(f"--channels needs a model that can tell channels apart; {model} holds networks.")
-    dataset = load_cases(source, path, split)
-    chosen = list(cases) or list(range(len(dataset)))
-    outside = [case for case in chosen if not 0 <= case < len(dataset)]
-    if outside:
-        raise ParameterError(f"--case {outside[0]} is not there; {source} has the cases 0 to {len(dataset) - 1}.")
-    explanation = named_explanation(classifier, dataset, chosen, channels=channels)
-    written = [] if out is None else _write_evidence(explanation, dataset, chosen, out, target, palette)
-    if report is not None:
-        from millet.reporting import report_run
-
-        written.append(report_run(report, classifier, explanation, dataset, cases=chosen))
-    for file in written:
-        click.echo(str(file))
-
-
-def _check_explain_targets(out: Path | None, report: Path | None) -> None:
-    """Refuse what can't be written, before any work."""
-    if out is None and report is None:
-        raise ParameterError("Say what to write: --out for numbers or pictures, --report for a page, or both.")
-    for option, file, suffixes in (
-        ("--out", out, TABLE_SUFFIXES + PICTURE_SUFFIXES),
-        ("--report", report, (".html",)),
-    ):
-        if file is not None and file.suffix.lower() not in suffixes:
-            raise ParameterError(f"{option} must end in one of {', '.join(suffixes)}; got {str(file)!r}.")
-
-
-def load_source(source: str, path: Path | None) -> tuple[Dataset, Dataset | None]:
-    """Return the two splits of a dataset, or a file and None."""
-    from millet.datasets import load_dataset, load_file
-
-    if Path(source).suffix or "/" in source or Path(source).is_file():
-        return load_file(source), None
-    return load_dataset(source, path)
-
-
-def load_cases(source: str, path: Path | None, split: str) -> Dataset:
-    """Return one split of a dataset, or a file."""
-    train, test = load_source(source, path)
-    return train if test is None or split == "train" else test
-
-
-def named_explanation(
-    classifier: EvidenceClassifier, dataset: Dataset, cases: list[int], *, channels: bool
-) -> Explanation:
-    """Explain some cases of a dataset, in the words that the dataset has for its classes."""
-    X = [dataset.X[case] for case in cases]
-    asked: dict[str, Any] = {"channels": True} if channels else {}
-    explanation = classifier.explain(X, **asked)
-    names = dict(zip(dataset.classes.tolist(), dataset.class_names, strict=True))
-    class_names = tuple(str(names.get(label, label)) for label in classifier.classes_.tolist())
-    return dataclasses.replace(explanation, class_names=class_names)
-
-
 @contextmanager
 def explained_interruption(checkpoints: Path) -> Iterator[None]:
     """On Ctrl-C, say where the work is and how to go on, where there is any."""
@@ -208,6 +135,22 @@ def explained_interruption(checkpoints: Path) -> Iterator[None]:
                 wrap(f"The training so far is kept in {checkpoints}. Run the same command to go on."), err=True
             )
         raise
+
+
+def _check_options(model: str, given: Iterable[str], offered: list[str]) -> None:
+    """Refuse an option that the model has no use for, and name those it has."""
+    from millet.zoo import count_with
+
+    useful = [name for name in offered if count_with(name, model)]
+    for name in given:
+        if name not in useful:
+            raise ParameterError(
+                f"The model {model!r} has no option {_flag(name)}; it has {', '.join(map(_flag, useful))}."
+            )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _fit_summary(classifier: EvidenceClassifier, train: Dataset, test: Dataset | None) -> str:
@@ -224,38 +167,6 @@ def _fit_summary(classifier: EvidenceClassifier, train: Dataset, test: Dataset |
     if test is not None and test.y is not None:
         rows.append(["test accuracy", f"{classifier.score(test.X, test.y):.3f}"])
     return format_table(["", train.name], rows)
-
-
-def _write_evidence(
-    explanation: Explanation, dataset: Dataset, cases: list[int], out: Path, target: str | None, palette: str
-) -> list[Path]:
-    if out.suffix.lower() in PICTURE_SUFFIXES:
-        return _draw_cases(explanation, dataset, cases, out, target, palette)
-    explanation.save(out)
-    return [out]
-
-
-def _draw_cases(
-    explanation: Explanation, dataset: Dataset, cases: list[int], out: Path, target: str | None, palette: str
-) -> list[Path]:
-    from tqdm import tqdm
-
-    from millet.plots import plot_explanation, save_figure
-
-    written = []
-    for row, case in enumerate(tqdm(cases, unit="picture", disable=None, leave=False)):
-        file = out if len(cases) == 1 else out.with_stem(f"{out.stem}-{case}")
-        figure = plot_explanation(
-            explanation,
-            case=row,
-            target=target,
-            relevant=None if dataset.relevant is None else dataset.relevant[case],
-            label=None if dataset.y is None else dataset.y[case],
-            palette=palette,
-        )
-        save_figure(figure, file)
-        written.append(file)
-    return written
 
 
 def _write_csv(file: IO[str], header: list[str], rows: list[list[Any]]) -> None:

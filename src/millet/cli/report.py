@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from millet.cli.models import DATA_HELP
+from millet.cli.sources import DATA_HELP
 
 
 @click.command()

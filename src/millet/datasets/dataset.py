@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from millet.containers import as_cases
+
 Series = NDArray[np.floating[Any]] | list[NDArray[np.floating[Any]]]
 
 
@@ -18,16 +20,19 @@ Series = NDArray[np.floating[Any]] | list[NDArray[np.floating[Any]]]
 class Dataset:
     """One split of a labelled collection of time series.
 
+    Readers and generators make these; of your own arrays, ``Dataset(X=X, y=y)`` is one.
+
     Attributes
     ----------
     name : str
         The dataset's name, the same for both splits.
     X : ndarray of shape (n_cases, n_channels, n_timepoints), or list of (n_channels, n_timepoints) arrays
-        The series as they were stored; a list where lengths differ. NaN stands for a missing value.
+        The series as they were stored; a list where lengths differ. NaN stands for a missing value. What is passed
+        may be any container that classifiers take, such as an array of shape (n_cases, n_timepoints).
     y : ndarray of shape (n_cases,), or None
         Labels: integers or floats where the file had numbers, strings otherwise. None where there are none.
     classes : ndarray of shape (n_classes,)
-        The sorted labels that occur in either split.
+        The sorted labels that occur in either split; by default those of `y`.
     relevant : ndarray of bool, shape (n_cases, n_timepoints), or None
         True where a timepoint is known to belong to the class's signature; None where nobody knows.
     split : str
@@ -35,19 +40,31 @@ class Dataset:
     source : str
         Where it came from: a file, or the generator and its seed.
     class_names : tuple of str
-        What to call each class in pictures and tables, in the order of `classes`.
+        What to call each class in pictures and tables, in the order of `classes`; by default the labels.
+
+    Examples
+    --------
+    >>> data = Dataset(X=[[1.0, 2.0, 4.0], [3.0, 1.0, 0.0]], y=["up", "down"], name="trends")
+    >>> data.X.shape, data.classes
+    ((2, 1, 3), array(['down', 'up'], dtype='<U4'))
     """
 
-    name: str
-    X: Series = field(repr=False)
-    y: NDArray[Any] | None = field(repr=False)
-    classes: NDArray[Any] = field(repr=False)
+    name: str = ""
+    X: Series = field(default_factory=list, repr=False)
+    y: NDArray[Any] | None = field(default=None, repr=False)
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0), repr=False)
     relevant: NDArray[np.bool_] | None = field(default=None, repr=False)
     split: str = ""
     source: str = ""
     class_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.X, np.ndarray) and self.X.ndim == 3):
+            object.__setattr__(self, "X", as_cases(self.X))
+        if self.y is not None:
+            object.__setattr__(self, "y", np.asarray(self.y))
+            if len(self.classes) == 0:
+                object.__setattr__(self, "classes", np.unique(self.y))
         if not self.class_names:
             object.__setattr__(self, "class_names", tuple(str(label) for label in self.classes))
 

@@ -22,6 +22,7 @@ from millet.datasets.readers.numpy_files import read_npy, read_npz
 from millet.datasets.readers.parquet import read_parquet
 from millet.datasets.readers.ts import read_ts
 from millet.datasets.readers.tsv import read_tsv
+from millet.datasets.readers.unlabelled import read_unlabelled
 from millet.errors import DatasetFormatError, DatasetNotFoundError
 
 Reader = Callable[[Path], Contents]
@@ -44,13 +45,16 @@ READERS: dict[str, Reader] = {
 """The reader for each suffix; where a dataset is there in several formats, the first is taken."""
 
 
-def load_file(path: File) -> Dataset:
+def load_file(path: File, *, labels: bool = True) -> Dataset:
     r"""Load one file of series.
 
     Parameters
     ----------
     path : str or path
         A file in one of the formats of `READERS`.
+    labels : bool, default=True
+        False for the rows of a .csv, .tsv or .txt file without a header that are values and nothing else; the first
+        column would be read as the label.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def load_file(path: File) -> Dataset:
     >>> toy.name, toy.split, toy.X.shape, toy.y.tolist()
     ('Toy', 'train', (2, 1, 3), ['walk', 'run'])
     """
-    contents = _read(path)
+    contents = _read(path, labels=labels)
     name, split = _name_and_split(Path(path))
     y = None if contents.labels is None else parse_labels(contents.labels)
     classes = np.array([], dtype=np.str_) if y is None else np.unique(y)
@@ -151,7 +155,7 @@ def split_suffix(path: File) -> tuple[str, str]:
     return name, ""
 
 
-def _read(path: File) -> Contents:
+def _read(path: File, *, labels: bool = True) -> Contents:
     file = Path(path)
     if file.is_dir():
         raise DatasetFormatError(path, "is a folder; expected a file.")
@@ -161,7 +165,7 @@ def _read(path: File) -> Contents:
     if not file.exists():
         raise DatasetNotFoundError(f"{path} is not there. Check the path.")
     try:
-        contents = READERS[suffix](file)
+        contents = READERS[suffix](file) if labels else read_unlabelled(file, suffix)
     except OSError as error:
         raise DatasetFormatError(path, f"can't be read ({error.strerror or error}).") from error
     _check_labels(path, contents)

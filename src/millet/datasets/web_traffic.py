@@ -67,9 +67,9 @@ class WebTraffic(Dataset):
         What was injected, and where.
     """
 
-    X: Values = field(repr=False)
-    y: NDArray[np.int64] = field(repr=False)
-    relevant: NDArray[np.bool_] = field(repr=False)
+    X: Values = field(kw_only=True, repr=False)
+    y: NDArray[np.int64] = field(kw_only=True, repr=False)
+    relevant: NDArray[np.bool_] = field(kw_only=True, repr=False)
     base: Values = field(kw_only=True, repr=False)
     daily_rate: Values = field(kw_only=True, repr=False)
     daily_sample: Values = field(kw_only=True, repr=False)

@@ -66,6 +66,7 @@ def concatenated(explanations: Sequence[Explanation]) -> dict[str, Any]:
     return {
         "series": _stack([explanation.series for explanation in explanations], width, padding=np.nan),
         "lengths": np.concatenate([explanation.lengths for explanation in explanations]),
+        "cases": _case_numbers(explanations),
         "logits": np.concatenate([explanation.logits for explanation in explanations]),
         "classes": first.classes,
         "class_names": first.class_names,
@@ -81,6 +82,13 @@ def concatenated(explanations: Sequence[Explanation]) -> dict[str, Any]:
             if getattr(first, name) is not None
         },
     }
+
+
+def _case_numbers(explanations: list[Explanation]) -> NDArray[np.int64]:
+    """Return the numbers that the cases have, or count on where every batch was counted from 0."""
+    if all(np.array_equal(explanation.cases, np.arange(len(explanation))) for explanation in explanations):
+        return np.arange(sum(map(len, explanations)))
+    return np.concatenate([explanation.cases for explanation in explanations])
 
 
 def _check_joinable(explanation: Explanation, first: Explanation, time: NDArray[Any]) -> None:

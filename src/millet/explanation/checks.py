@@ -36,6 +36,7 @@ def checked_fields(given: Explanation) -> dict[str, Any]:
         "classes": classes,
         "class_names": check_class_names(given.class_names, classes),
         "time": check_time(given.time, n_timepoints),
+        "cases": check_cases(given.cases, n_cases),
         "members": tuple(given.members),
     }
     by_class = (n_cases, n_classes, n_timepoints)
@@ -198,6 +199,18 @@ def check_class_names(values: tuple[str, ...], classes: NDArray[Any]) -> tuple[s
     if len(set(names)) < len(names):
         raise LabelError(f"class_names must be distinct, to tell the classes apart; got {names}.")
     return tuple(str(name) for name in names)
+
+
+def check_cases(values: ArrayLike, n_cases: int) -> NDArray[np.int64]:
+    """Return one number per case; by default 0, 1, 2 ..."""
+    cases = np.asarray(values)
+    if cases.size == 0:
+        return read_only(np.arange(n_cases))
+    if cases.shape != (n_cases,) or cases.dtype.kind not in "iu":
+        raise ParameterError(
+            f"cases must be {n_cases} integers, the number of each case; got {cases.dtype} of shape {cases.shape}."
+        )
+    return read_only(cases.astype(np.int64))
 
 
 def check_time(values: ArrayLike, n_timepoints: int) -> NDArray[Any]:

@@ -54,6 +54,7 @@ def describe(explanation: Explanation, encode: Encode) -> dict[str, Any]:
         "class_names": list(explanation.class_names),
         "classes": encode_labels(explanation.classes),
         "time": _encode_time(explanation.time),
+        "cases": explanation.cases.tolist(),
         "lengths": explanation.lengths.tolist(),
         "series": _encode_array("series", explanation.series, encode),
         **_own_document(explanation, encode, prefix=""),
@@ -123,6 +124,8 @@ def read_document(document: dict[str, Any], decode: Decode) -> dict[str, Any]:
             "class_names": tuple(document["class_names"]),
             "classes": decode_labels(document["classes"]),
             "time": _decode_time(document["time"]),
+            # Documents of earlier versions don't number their cases.
+            "cases": np.array(document.get("cases", [])),
             "lengths": np.array(document["lengths"]),
             "series": _decode_array("series", document["series"], sizes, decode),
         }

@@ -20,8 +20,8 @@ from millet.explanation.batches import concatenated, select_cases
 from millet.explanation.intervals import Interval, find_intervals
 from millet.explanation.targets import find_codes
 
-PER_CASE = ("series", "lengths", "scores", "logits", "attention", "contributions", "channel_contributions")
-SHARED_WITH_MEMBERS = ("series", "lengths", "classes", "class_names", "time")
+PER_CASE = ("series", "lengths", "cases", "scores", "logits", "attention", "contributions", "channel_contributions")
+SHARED_WITH_MEMBERS = ("series", "lengths", "cases", "classes", "class_names", "time")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -29,7 +29,7 @@ class Explanation:
     """What was predicted for each case, and how every timepoint spoke for or against each class.
 
     All arrays are read-only. Slicing (``e[3]``, ``e[2:5]``, ``e[[1, 4]]``, ``e[mask]``) and iterating give
-    explanations of fewer cases, with the same width.
+    explanations of fewer cases, with the same width; `cases` tells which they were.
 
     Attributes
     ----------
@@ -56,6 +56,8 @@ class Explanation:
         method can't tell channels apart, or was not asked to.
     time : ndarray of shape (n_timepoints,)
         The time axis, increasing: numbers or datetime64. By default 0, 1, 2 ...
+    cases : ndarray of int, shape (n_cases,)
+        The number of each case, which slices keep and tables show. By default 0, 1, 2 ...
     members : tuple of Explanation
         What each member of an ensemble said of the same cases; empty for a single network.
     method : str
@@ -86,6 +88,7 @@ class Explanation:
     bias: NDArray[Any] | None = None
     channel_contributions: NDArray[Any] | None = None
     time: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    cases: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     members: tuple[Explanation, ...] = ()
     method: str = ""
 
@@ -251,7 +254,8 @@ class Explanation:
         Parameters
         ----------
         explanations : sequence of Explanation
-            At least one. Narrower ones are padded to the widest.
+            At least one. Narrower ones are padded to the widest. Cases keep their numbers, unless every explanation
+            counts from 0, as batches do: then the count goes on from one to the next.
 
         Returns
         -------

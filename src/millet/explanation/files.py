@@ -99,8 +99,8 @@ def _write_csv(explanation: Explanation, file: IO[bytes]) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["case", "timepoint", "time", *columns])
-    for case, length in enumerate(explanation.lengths.tolist()):
-        table = [row for part in values for row in plain(part[case, :, :length])]
+    for row, (case, length) in enumerate(zip(explanation.cases.tolist(), explanation.lengths.tolist(), strict=True)):
+        table = [cells for part in values for cells in plain(part[row, :, :length])]
         for timepoint, cells in enumerate(zip(*table, strict=True)):
             writer.writerow([case, timepoint, times[timepoint], *cells])
     text.detach()  # the caller closes the file

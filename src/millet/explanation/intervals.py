@@ -26,7 +26,7 @@ class Interval(NamedTuple):
     Attributes
     ----------
     case : int
-        Which case of the explanation.
+        The number of the case, as `Explanation.cases` has it.
     class_name : str
         The class that the evidence is about.
     start, stop : int
@@ -68,8 +68,9 @@ def find_intervals(
     check_request(n, kind, coverage, max_gap)
     evidence = explanation.scores if explanation.contributions is None else explanation.contributions
     intervals = []
-    for case, code in enumerate(explanation.class_codes(target).tolist()):
-        own = evidence[case, code, : explanation.lengths[case]]
+    for row, code in enumerate(explanation.class_codes(target).tolist()):
+        case = int(explanation.cases[row])
+        own = evidence[row, code, : explanation.lengths[row]]
         for span in find_spans(own, kind, coverage, max_gap)[:n]:
             times = _moment(explanation.time, span.start), _moment(explanation.time, span.stop - 1)
             name = explanation.class_names[code]

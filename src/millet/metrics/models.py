@@ -7,6 +7,7 @@ Out: logits, or what stands in for them, checked; read by `millet.metrics.pertur
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,9 @@ def logits_of(model: Any, X: Any, n_cases: int, *, removed: Mask | None = None, 
     model : object
         In this order: `logits(X, removed=...)` is taken as it is; of `predict_proba` the logarithm, with
         probabilities of at least 2.2e-16; `decision_function` as it is, where two classes share one number d as -d/2
-        and d/2, whose softmax is the model's; the result of any other callable as it is.
+        and d/2, whose softmax is the model's; the result of any other callable as it is. An estimator of
+        scikit-learn that knows tables only is given series of one channel as a table; its method `predict_proba`
+        stands for itself.
     X : array or list
         The series, in a form that the model takes.
     n_cases : int
@@ -69,12 +72,26 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
     if deletes_timepoints(model):
         return f"{owner}.logits", model.logits
     if hasattr(model, "predict_proba"):
-        return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(X))
+        return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(_as_known(model, X)))
     if hasattr(model, "decision_function"):
-        return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(X))
+        return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(_as_known(model, X)))
     if callable(model):
-        return f"The model {getattr(model, '__name__', owner)!r}", model
+        name = getattr(model, "__name__", owner)
+        if name == "predict_proba" and hasattr(getattr(model, "__self__", None), name):
+            return _output_of(model.__self__)
+        return f"The model {name!r}", lambda X: _warned_of_probabilities(name, model(X))
     raise ParameterError(f"The model must be {WANTED}; got {owner}.")
+
+
+def _as_known(model: Any, X: Any) -> Any:
+    """Return series of one channel as a table, (n_cases, n_timepoints), to an estimator that knows nothing else."""
+    from sklearn.base import BaseEstimator
+    from sklearn.utils import get_tags
+
+    one_channel = isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[1] == 1
+    if one_channel and isinstance(model, BaseEstimator) and not get_tags(model).input_tags.three_d_array:
+        return X[:, 0]
+    return X
 
 
 def _log_probabilities(probabilities: Any) -> Any:
@@ -82,6 +99,19 @@ def _log_probabilities(probabilities: Any) -> Any:
     if (array < 0).any() or (array > 1 + 1e-6).any():
         raise ValueError(f"probabilities must lie between 0 and 1; got {array.min():g} to {array.max():g}")
     return np.log(np.maximum(array, SMALLEST_PROBABILITY))
+
+
+def _warned_of_probabilities(name: str, output: Any) -> Any:
+    """Return what a function returned, and say if that looks like probabilities, where logits are expected."""
+    array = np.asarray(output)
+    if array.ndim == 2 and array.dtype.kind == "f" and (array > 0).all() and np.allclose(array.sum(axis=1), 1.0):
+        warnings.warn(
+            f"The function {name!r} seems to return probabilities; a function must return logits. Return their "
+            "logarithms, or pass the model itself or its method predict_proba.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return output
 
 
 def _two_columns(decision: Any) -> Any:

@@ -188,7 +188,7 @@ def run_facts(run: Run) -> str:
     """Return in one line how much of its plan a run has done, and how."""
     planned = f" of {len(run.planned('datasets'))}" if run.planned("datasets") else ""
     models = f" of {len(run.planned('models'))}" if run.planned("models") else ""
-    recipes = sorted({str(row.content["recipe"]) for row in run.done if row.content.get("recipe")})
+    recipes = sorted({row.recipe for row in run.done} - {""})
     tier = run.experiment.get("tier")
     parts = [
         f"{len(run.datasets)}{planned} datasets",

@@ -29,6 +29,8 @@ FOLDER = "evidence"
 # Two signatures that change values, one that is the paper's hardest.
 SHOWN, MISSED = ("Spikes", "Cutoff", "Peak"), "Peak"
 PANELS = 3
+# A mean score that is a smaller part of the case's largest is called next to nothing.
+FAINT_PART = 0.05
 
 
 def choose_cases(explanation: Explanation, test: WebTraffic) -> tuple[int, ...]:
@@ -132,10 +134,10 @@ def _plot_right(right: dict[int, Explanation], test: WebTraffic) -> FigureBase:
 def _missed(case: int, found: Explanation, test: WebTraffic) -> Picture:
     code = int(_codes(test)[case])
     name, taken_for = test.class_names[code], test.class_names[int(found.predicted_codes[0])]
-    inside = float(found.scores[0, code][test.relevant[case]].mean())
+    inside, largest = float(found.scores[0, code][test.relevant[case]].mean()), float(np.abs(found.scores[0]).max())
     caption = (
-        f"Case {case}, {name} taken for {taken_for}. Inside the signature the evidence speaks "
-        f"{'for' if inside > 0 else 'against'} {name} (mean score {inside:+.2f}); NDCG@n "
+        f"Case {case}, {name} taken for {taken_for}. Inside the signature the evidence {_says(inside, largest)} "
+        f"{name} (mean score {inside:+z.2f}, largest {largest:.2f}); NDCG@n "
         f"{float(_found(found, test, np.array([case]))[0]):.3f}, by chance {test.relevant[case].mean():.3f}."
     )
     series = test.base[case]
@@ -144,6 +146,13 @@ def _missed(case: int, found: Explanation, test: WebTraffic) -> Picture:
         return plot_false_negative(found, 0, series, test.relevant[case], label=test.y[case])
 
     return Picture(f"evidence_missed_{case}", caption, draw)
+
+
+def _says(score: float, largest: float) -> str:
+    """Return what a mean score says about a class, beside the largest score there is, whatever its sign."""
+    if abs(score) <= FAINT_PART * largest:
+        return "says next to nothing about"
+    return "speaks for" if score > 0 else "speaks against"
 
 
 def _codes(test: WebTraffic) -> NDArray[np.intp]:

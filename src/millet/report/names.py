@@ -81,6 +81,17 @@ def with_others(models: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*MODELS, *models)))
 
 
+def has_networks(name: str) -> bool:
+    """Return whether a model, or what stands for its backbone, has networks to train; an average if any part has.
+
+    Examples
+    --------
+    >>> has_networks("multirocket-hydra"), has_networks("inceptiontime"), has_networks("minirocket+gap-fcn")
+    (False, True, True)
+    """
+    return any(part not in ROCKETS for part in name.split("+"))
+
+
 def model_title(model: str) -> str:
     """Return a model's name as tables show it.
 

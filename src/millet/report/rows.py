@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, final
 
 from millet.errors import DatasetFormatError, DatasetNotFoundError
+from millet.report.names import has_networks
 
 OWN = "own"
 
@@ -50,6 +51,12 @@ class Row:
     failed: bool
     error: str
     content: dict[str, Any] = field(repr=False)
+
+    @property
+    def recipe(self) -> str:
+        """The recipe its networks were trained by; empty where none is known or there are no networks."""
+        backbone = self.content.get("backbone") or self.model
+        return str(self.content.get("recipe") or "") if has_networks(backbone) else ""
 
     def number(self, key: str) -> float | None:
         """Return a finite number that the row holds, or None."""

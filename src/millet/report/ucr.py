@@ -6,7 +6,7 @@ Out: one `Section`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from millet.datasets.catalogue import PAPER_DATASETS
@@ -44,6 +44,7 @@ KINDS = (
     Kind("AOPCR of single models", "aopcr", False, "ucr_aopcr", "single"),
     Kind("AOPCR of ensembles", "aopcr", True, "ucr_aopcr", "ensemble"),
 )
+METRICS_SHOWN = tuple(dict.fromkeys(kind.metric for kind in KINDS))
 
 
 def ucr_section(run: Run, published: Published) -> Section:
@@ -53,8 +54,10 @@ def ucr_section(run: Run, published: Published) -> Section:
     if not run.has_ensembles:
         tables = [_means(run, published, names, _of_single_models(kind)) for kind in KINDS[:2]] + tables
         notes = (*notes, "This run has no ensembles; the paper's accuracies are those of ensembles.")
-    tables += [_by_dataset(run, published, names, metric) for metric in ("accuracy", "balanced_accuracy", "aopcr")]
-    return Section("UCR", tuple(tables), notes=notes)
+    by_dataset = {metric: _by_dataset(run, published, names, metric) for metric in METRICS_SHOWN}
+    unmeasured = [METRICS[metric].title for metric, table in by_dataset.items() if not table.rows]
+    notes = (*notes, f"Not measured in this run: {', '.join(unmeasured)}.") if unmeasured else notes
+    return Section("UCR", tuple(table for table in (*tables, *by_dataset.values()) if table.rows), notes=notes)
 
 
 def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -65,7 +68,7 @@ def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return run.datasets, ("None of the datasets is one of the paper's 85: ours and the paper's can't be compared.",)
 
 
-def coverage(names: Sequence[str]) -> str:
+def coverage(names: Collection[str]) -> str:
     """Return how many of the paper's datasets there are.
 
     Examples
@@ -83,11 +86,13 @@ def _of_single_models(kind: Kind) -> Kind:
 
 def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> Table:
     ours_of = run.ensemble if kind.ensemble else run.single
+    covered: set[str] = set()
     rows = []
     for model in with_others(run.models):
         ours = {name: value for name in names if (value := ours_of(name, model, kind.metric)) is not None}
         if not ours:
             continue
+        covered.update(ours)
         if kind.ensemble:
             authors = mean([published.ensemble(name, model, kind.metric) for name in ours])
         else:
@@ -101,7 +106,7 @@ def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> 
             _inside(run, published, list(ours), model, kind.metric),
         ))  # fmt: skip
     notes = (SPREAD_NOTE, *([SCALE_NOTE] if kind.metric == "aopcr" else []))
-    return Table(f"UCR: {kind.title}", paper_table(kind.table).table, coverage(names), HEADER, tuple(rows), notes)
+    return Table(f"UCR: {kind.title}", paper_table(kind.table).table, coverage(covered), HEADER, tuple(rows), notes)
 
 
 def _inside(run: Run, published: Published, names: Sequence[str], model: str, metric: str) -> str:
@@ -117,6 +122,12 @@ def _inside(run: Run, published: Published, names: Sequence[str], model: str, me
 
 
 def _by_dataset(run: Run, published: Published, names: Sequence[str], metric: str) -> Table:
+    found = [
+        (name, model)
+        for name in names
+        for model in with_others(run.models)
+        if run.runs(name, model, metric) or run.value(name, model, metric) is not None
+    ]
     cells = [
         Cell(
             f"{name}, {model_title(model)}",
@@ -125,11 +136,10 @@ def _by_dataset(run: Run, published: Published, names: Sequence[str], metric: st
             run.runs(name, model, metric),
             tuple(published.runs(name, model, metric)),
         )
-        for name in names
-        for model in with_others(run.models)
-        if run.runs(name, model, metric) or run.value(name, model, metric) is not None
+        for name, model in found
     ]
     header = ("dataset, model", "ours", "authors", *COMPARED[2:])
     rows = tuple(compared(cell) for cell in cells)
     notes = ("Ours and authors: ensembles, where there are any.",)
-    return Table(f"UCR, every dataset: {METRICS[metric].title}", "", coverage(names), header, rows, notes)
+    covered = coverage({name for name, _ in found})
+    return Table(f"UCR, every dataset: {METRICS[metric].title}", "", covered, header, rows, notes)

@@ -61,7 +61,7 @@ def _prediction(run: Run, published: Published, name: str, metric: str) -> Table
     for pooling, title in POOLINGS.items():
         ours = mean([run.value(name, f"{pooling}-{backbone}", metric) for backbone in BACKBONES])
         cells.append(Cell(f"{title}, mean", ours, paper.value(metric, pooling, "mean")))
-    return _table(run, name, METRICS[metric].title, paper.table, cells)
+    return _table(run, name, metric, paper.table, cells)
 
 
 def _lines() -> Iterator[tuple[str, str, str, str]]:
@@ -98,7 +98,7 @@ def _explanations(run: Run, published: Published, name: str, metric: str) -> Tab
             )
         cells.append(Cell(f"{title}, mean", mean(list(found.values())), paper.value(metric, line, "mean")))
     notes = (SCALE_NOTE if metric == "aopcr" else CONVENTION_NOTE, SHAP_NOTE)
-    return _table(run, name, f"{METRICS[metric].title} of all explanations", paper.table, cells, *notes)
+    return _table(run, name, metric, paper.table, cells, *notes, suffix=" of all explanations")
 
 
 def _summary(run: Run, name: str, metric: str) -> Table:
@@ -117,26 +117,29 @@ def _summary(run: Run, name: str, metric: str) -> Table:
             found = [value for value in candidates if value is not None]
             best.append(max(found, default=None))
             # The best of fewer poolings than the paper's is not the same thing.
-            of = f", best of {len(found)}" if len(poolings) > 1 else ""
+            of = f", best of {len(found)}" if len(poolings) > 1 and found else ""
             cells.append(Cell(f"{title}{of}, {BACKBONES[backbone]}", best[-1], paper.value(metric, line, backbone)))
         cells.append(Cell(f"{title}, mean", mean(best), paper.value(metric, line, "mean")))
-    return _table(run, name, METRICS[metric].title, paper.table, cells)
+    return _table(run, name, metric, paper.table, cells)
 
 
 def _without_class_0(run: Run, name: str) -> Table:
     metrics = ("ndcg_at_n", "ndcg_at_n_without_all_relevant")
     rows = [(model_title(model), *(shown(run.value(name, model, metric)) for metric in metrics)) for model in MODELS]
     header = ("model", "NDCG@n as published", "without class 0")
-    return Table(f"{name}: NDCG@n with and without class 0", "", _coverage(run, name), header, tuple(rows))
+    return Table(
+        f"{name}: NDCG@n with and without class 0", "", _coverage(run, name, "ndcg_at_n"), header, tuple(rows)
+    )
 
 
-def _table(run: Run, name: str, title: str, source: str, cells: list[Cell], *notes: str) -> Table:
+def _table(run: Run, name: str, metric: str, source: str, cells: list[Cell], *notes: str, suffix: str = "") -> Table:
     width = 1 + (len(COMPARED) if any(cell.our_runs or cell.authors_runs for cell in cells) else 3)
     rows = tuple(compared(cell)[:width] for cell in cells)
     notes = notes if run.has_ensembles else (*notes, SINGLE_NOTE)
-    return Table(f"{name}: {title}", source, _coverage(run, name), ("model", *COMPARED)[:width], rows, notes)
+    heading, covered = f"{name}: {METRICS[metric].title}{suffix}", _coverage(run, name, metric)
+    return Table(heading, source, covered, ("model", *COMPARED)[:width], rows, notes)
 
 
-def _coverage(run: Run, name: str) -> str:
-    n_done = sum(run.value(name, model, "accuracy") is not None for model in MODELS)
+def _coverage(run: Run, name: str, metric: str) -> str:
+    n_done = sum(run.value(name, model, metric) is not None for model in MODELS)
     return f"{n_done} of {len(MODELS)} models"

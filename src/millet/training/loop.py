@@ -1,4 +1,4 @@
-"""The training loop: a network, bags and a recipe in; the network with its best weights out.
+"""The training loop: a network, bags and a recipe in; the trained network out.
 
 The paper's protocol: after every epoch the training set is evaluated in inference mode, and the weights of the epoch
 with the lowest loss are kept; a loss of 0 ends training. A recipe may keep the last weights instead. With a
@@ -50,7 +50,7 @@ class Options:
     class_weights : sequence of float, optional
         Weight of each class in the loss.
     validation : Labelled, optional
-        Cases that select the best epoch and stop training early; else the training cases select.
+        Cases that select the best epoch and stop training early; else the recipe says which weights are kept.
     patience, tolerance : int, float
         With a validation set: stop after `patience` epochs in a row without an improvement of `tolerance`.
     max_time : float, optional
@@ -85,7 +85,7 @@ def train(
     options: Options | None = None,
     fabric: Fabric | None = None,
 ) -> History:
-    """Train a network in place; it ends with the weights of its best epoch, in inference mode.
+    """Train a network in place; it ends with the weights that the recipe keeps, in inference mode.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from millet.errors import DatasetFormatError
 
 LABEL_NAMES = frozenset({"label", "class", "target", "y"})
 CASE_NAMES = frozenset({"case", "case_id", "id"})
-TIME_NAMES = frozenset({"time", "timepoint"})
+TIME_NAMES = frozenset({"time", "timepoint", "timestamp", "datetime", "date"})
 
 
 @dataclass
@@ -95,7 +95,7 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], names: list[
             raise DatasetFormatError(
                 file, f"label {shorten(label)} differs from {shorten(case.label)} on line {case.line}.", line
             )
-        case.rows.append(parse_row((cells[c] for c in channels), MISSING_OR_EMPTY, file, line))
+        case.rows.append(_parse_values(file, line, [cells[channel] for channel in channels], time_column))
         if time_column is not None:
             parse_time = parse_time or _time_parser(cells[time_column])
             case.times.append(_time(file, line, cells[time_column], parse_time))
@@ -129,6 +129,16 @@ def _case_id(file: Path, line: int, cell: str) -> str:
     if not cell.strip():
         raise DatasetFormatError(file, "the row names no case.", line)
     return cell.strip()
+
+
+def _parse_values(file: Path, line: int, values: list[str], time_column: int | None) -> Floats:
+    try:
+        return parse_row(values, MISSING_OR_EMPTY, file, line)
+    except DatasetFormatError as error:
+        if time_column is not None:
+            raise
+        hint = f" If it is the time, call its column one of: {', '.join(sorted(TIME_NAMES))}."
+        raise DatasetFormatError(file, error.problem + hint, line) from None
 
 
 def _time_parser(cell: str) -> Callable[[str], float]:

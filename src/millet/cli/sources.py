@@ -1,0 +1,101 @@
+"""Where commands get their cases from: a dataset by its name, or a file; with labels that the model knows, or none.
+
+In:  what was typed, and the classes of the model that is asked about it.
+Out: `Dataset`, for every command that uses data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from millet.errors import LabelError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from millet.datasets import Dataset
+
+DATA_HELP = "Folder with datasets. [default: MILLET_DATA, else cache]"
+NO_LABELS_HELP = "Of a .csv, .tsv or .txt file without a header: the first column is no label but a value."
+SPLITS = ("train", "test")
+
+
+def load_source(source: str, path: Path | None) -> tuple[Dataset, Dataset | None]:
+    """Return the two splits of a dataset, or a file and None."""
+    from millet.datasets import load_dataset, load_file
+
+    _check_effects(source, path, split=None)
+    return (load_file(source), None) if _is_file(source) else load_dataset(source, path)
+
+
+def load_cases(source: str, path: Path | None, split: str | None, *, no_labels: bool = False) -> Dataset:
+    """Return one split of a dataset, by default the test split, or a file."""
+    from millet.datasets import load_file
+
+    _check_effects(source, path, split)
+    if no_labels:
+        if not _is_file(source):
+            raise ParameterError(f"--no-labels is for files, and {source} is a dataset. Leave it out.")
+        return load_file(source, labels=False)
+    train, test = load_source(source, path)
+    return train if test is None or split == "train" else test
+
+
+def load_known_cases(
+    source: str, path: Path | None, split: str | None, classes: NDArray[Any], *, no_labels: bool = False
+) -> Dataset:
+    """Return what `load_cases` does, with its labels as a model's classes are: numbers or text.
+
+    Labels of which not one is such a class are refused, since they are something else.
+    """
+    import numpy as np
+
+    from millet.datasets.labels import label_key
+
+    dataset = load_cases(source, path, split, no_labels=no_labels)
+    if dataset.y is None:
+        return dataset
+    known = {label_key(str(label)): label for label in classes.tolist()}
+    found = [known.get(label_key(str(label))) for label in dataset.y.tolist()]
+    if all(label is None for label in found):
+        raise LabelError(_foreign_labels(source, dataset.y, classes))
+    labels = [own if label is None else label for own, label in zip(dataset.y.tolist(), found, strict=True)]
+    return replace(dataset, y=np.array(labels, dtype=object if None in found else classes.dtype))
+
+
+def _check_effects(source: str, path: Path | None, split: str | None) -> None:
+    """Refuse options of datasets where the source is a file."""
+    if path is not None and _is_file(source):
+        raise ParameterError(f"--path says where datasets are, and {source} is a file. Leave it out.")
+    if split is not None and _is_file(source):
+        raise ParameterError(f"--split chooses a part of a dataset, and {source} is a file. Leave it out.")
+
+
+def _is_file(source: str) -> bool:
+    return bool(Path(source).suffix) or "/" in source or Path(source).is_file()
+
+
+def _foreign_labels(source: str, y: NDArray[Any], classes: NDArray[Any]) -> str:
+    import numpy as np
+
+    from millet.datasets.files import split_suffix
+    from millet.datasets.readers.unlabelled import label_comes_first
+
+    labels, known = _few(np.unique(y).tolist()), _few(classes.tolist())
+    if _is_file(source) and label_comes_first(Path(source), split_suffix(source)[1]):
+        return (
+            f"The first column of {source} was read as labels ({labels}), and none of them is a class of the model "
+            f"({known}). If its rows are series without labels, add --no-labels; if not, correct the labels."
+        )
+    return (
+        f"None of the labels of {source} ({labels}) is a class of the model ({known}). Correct the labels, leave "
+        "them out of the file, or use a model that was trained on such series."
+    )
+
+
+def _few(labels: Iterable[Any], n: int = 5) -> str:
+    texts = [str(label) for label in labels]
+    return ", ".join(texts[:n]) + (", ..." if len(texts) > n else "")

@@ -1,0 +1,80 @@
+"""Claims about what every classifier does alike: one `explain`, names of classes, and warnings about odd series."""
+
+import numpy as np
+import pytest
+
+from millet import AveragedClassifier, MilletClassifier, RocketMilletClassifier
+from millet.errors import ParameterError, SeriesError
+
+
+def rocket(**parameters):
+    return RocketMilletClassifier(**{"n_features": 84, "random_state": 0, "n_jobs": 1, "verbose": 0, **parameters})
+
+
+def network(**parameters):
+    return MilletClassifier("lite", **{"n_epochs": 1, "random_state": 0, "n_jobs": 1, "verbose": 0, **parameters})
+
+
+KINDS = {
+    "network": network,
+    "random convolutions": rocket,
+    "average": lambda: AveragedClassifier([rocket(), rocket(head="ridge")]),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def fitted(request, bumps):
+    return KINDS[request.param]().fit(*bumps)
+
+
+def test_every_classifier_explains_with_the_same_keywords(fitted, bumps):
+    plain = fitted.explain(bumps[0][:3])
+    found = fitted.explain(bumps[0][:3], members=True, channels=fitted.splits_channels)
+    assert len(found.members) == fitted.n_members_
+    np.testing.assert_array_equal(found.logits, plain.logits)
+    assert (found.channel_contributions is not None) == fitted.splits_channels
+
+
+def test_what_can_not_be_split_among_channels_is_refused(bumps):
+    with pytest.raises(ParameterError, match="tell channels apart"):
+        network().fit(*bumps).explain(bumps[0], channels=True)
+
+
+def test_classes_are_called_by_the_names_that_are_given(fitted, bumps):
+    found = fitted.explain(bumps[0][:2], members=True, class_names=["Bump!", "Flat!"])
+    assert found.class_names == ("Bump!", "Flat!")
+    assert found.predicted[0] in fitted.classes_
+    assert all(member.class_names == found.class_names for member in found.members)
+    some = fitted.explain(bumps[0][:2], class_names={"flat": "level"})
+    assert some.class_names == ("bump", "level")
+    by_name, by_label = some.top_intervals(target="level"), fitted.explain(bumps[0][:2]).top_intervals(target="flat")
+    assert [interval.start for interval in by_name] == [interval.start for interval in by_label]
+
+
+@pytest.mark.parametrize("names", ["ab", ["one"], ["one", "two", "three"]])
+def test_names_that_do_not_fit_the_classes_are_refused(bumps, names):
+    with pytest.raises(ParameterError, match="2 names"):
+        rocket().fit(*bumps).explain(bumps[0], class_names=names)
+
+
+def test_swapped_time_and_channels_are_noticed(bumps):
+    X, y = bumps
+    swapped = np.concatenate([X, X**2], axis=1).transpose(0, 2, 1)
+    with pytest.warns(UserWarning, match=r"50 channels of 2 timepoints.*transpose"):
+        rocket().fit(swapped, y)
+    with pytest.raises(SeriesError, match=r"single timepoint.*transpose"):
+        rocket().fit(X.transpose(0, 2, 1), y)
+
+
+def test_constant_series_that_normalising_erases_are_noticed(bumps):
+    _, y = bumps
+    levels = np.where(y == "bump", 1.0, 0.0)[:, None] * np.ones(20)
+    with pytest.warns(UserWarning, match="normalise=False"):
+        rocket().fit(levels, y)
+    assert rocket(normalise=False).fit(levels, y).score(levels, y) == 1.0
+
+
+@pytest.mark.parametrize("n_jobs", [-2, None])
+def test_jobs_are_counted_as_joblib_does(bumps, n_jobs):
+    one, other = (rocket(n_jobs=jobs).fit(*bumps).logits(bumps[0]) for jobs in (1, n_jobs))
+    np.testing.assert_array_equal(one, other)
