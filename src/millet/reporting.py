@@ -27,8 +27,6 @@ def report_run(
     classifier: EvidenceClassifier,
     explanation: Explanation,
     dataset: Dataset,
-    *,
-    cases: Sequence[int] | None = None,
 ) -> Path:
     """Write the report of what a classifier said about a dataset.
 
@@ -39,26 +37,23 @@ def report_run(
     classifier : MilletClassifier, RocketMilletClassifier or AveragedClassifier
         Who said it.
     explanation : Explanation
-        What it said, of all cases or of those in `cases`.
+        What it said; its `cases` are numbers of cases of the dataset.
     dataset : Dataset
         All cases.
-    cases : sequence of int, optional
-        Which of them were explained; the report keeps their numbers.
 
     Returns
     -------
     Path
         The file.
     """
-    if cases is not None:
-        dataset = take_cases(dataset, cases)
+    if not np.array_equal(explanation.cases, np.arange(len(dataset))):
+        dataset = take_cases(dataset, explanation.cases.tolist())
     return write_report(
         path,
         explanation,
         dataset=dataset,
         metrics=quick_scores(explanation, dataset),
         model=model_facts(classifier),
-        case_names=cases,
     )
 
 

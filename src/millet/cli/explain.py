@@ -67,7 +67,7 @@ def explain(
     if report is not None:
         from millet.reporting import report_run
 
-        written.append(report_run(report, classifier, explanation, dataset, cases=chosen))
+        written.append(report_run(report, classifier, explanation, dataset))
     for file in written:
         click.echo(str(file))
 

@@ -67,7 +67,7 @@ def write_report(
     title : str, optional
         By default the dataset's name.
     case_names : sequence, optional
-        What to call the cases; by default their number, from 0.
+        What to call the cases; by default their numbers, `explanation.cases`.
 
     Returns
     -------
@@ -119,6 +119,9 @@ class _Content:
                     f"got {len(given)}."
                 )
         self.explanation = explanation
+        numbers = explanation.cases.tolist()
+        if names is None and numbers != list(range(explanation.n_cases)):
+            names = numbers
         self.case_names = None if names is None else [str(name) for name in names]
         self.class_names = _class_names(explanation, dataset)
         self.truth = self._truth(dataset)
