@@ -117,7 +117,7 @@ def _summary(run: Run, name: str, metric: str) -> Table:
             found = [value for value in candidates if value is not None]
             best.append(max(found, default=None))
             # The best of fewer poolings than the paper's is not the same thing.
-            of = f", best of {len(found)}" if len(poolings) > 1 and found else ""
+            of = f", best of {len(found)}" if len(poolings) > 1 else ""
             cells.append(Cell(f"{title}{of}, {BACKBONES[backbone]}", best[-1], paper.value(metric, line, backbone)))
         cells.append(Cell(f"{title}, mean", mean(best), paper.value(metric, line, "mean")))
     return _table(run, name, metric, paper.table, cells)
@@ -125,7 +125,11 @@ def _summary(run: Run, name: str, metric: str) -> Table:
 
 def _without_class_0(run: Run, name: str) -> Table:
     metrics = ("ndcg_at_n", "ndcg_at_n_without_all_relevant")
-    rows = [(model_title(model), *(shown(run.value(name, model, metric)) for metric in metrics)) for model in MODELS]
+    rows = [
+        (model_title(model), *(shown(run.value(name, model, metric)) for metric in metrics))
+        for model in MODELS
+        if run.value(name, model, metrics[0]) is not None
+    ]
     header = ("model", "NDCG@n as published", "without class 0")
     return Table(
         f"{name}: NDCG@n with and without class 0", "", _coverage(run, name, "ndcg_at_n"), header, tuple(rows)
@@ -134,7 +138,8 @@ def _without_class_0(run: Run, name: str) -> Table:
 
 def _table(run: Run, name: str, metric: str, source: str, cells: list[Cell], *notes: str, suffix: str = "") -> Table:
     width = 1 + (len(COMPARED) if any(cell.our_runs or cell.authors_runs for cell in cells) else 3)
-    rows = tuple(compared(cell)[:width] for cell in cells)
+    # The heading tells how much of the grid there is; the paper's figures of all else would be a page of gaps.
+    rows = tuple(compared(cell)[:width] for cell in cells if cell.ours is not None)
     notes = notes if run.has_ensembles else (*notes, SINGLE_NOTE)
     heading, covered = f"{name}: {METRICS[metric].title}{suffix}", _coverage(run, name, metric)
     return Table(heading, source, covered, ("model", *COMPARED)[:width], rows, notes)
