@@ -23,7 +23,8 @@ def naive_evidence(settings, arrays, values, length, spread):
     feature = 0
     for position, (kind, difference) in enumerate(PARTS[settings["transform"]]):
         own = {name.split(".")[1]: array for name, array in arrays.items() if name.startswith(f"bank{position}.")}
-        series = on_grid(np.diff(values[:, :length], axis=1) if difference else values[:, :length])
+        series = np.diff(values[:, :length], axis=1) if difference else values[:, :length]
+        series = np.stack([on_grid(channel) for channel in series])
         for found, point_shares, kernel, dilation, channels in naive_features(kind, own, series):
             centre, weight = centres[feature], weights[feature]
             if abs(found - centre) > limits[feature]:
@@ -48,10 +49,11 @@ def naive_evidence(settings, arrays, values, length, spread):
 
 
 def on_grid(series):
+    """Return one channel, or the sum of several, on the grid of exact sums."""
     largest = float(np.abs(series).max(initial=0.0))
     if largest == 0.0:
         return series.astype(np.float64)
-    step = 2.0 ** (math.ceil(math.log2(12 * min(len(series), 9) * largest)) - 24)
+    step = 2.0 ** (math.ceil(math.log2(12 * largest)) - 24)
     return np.rint(series.astype(np.float64) / step) * step
 
 
@@ -80,7 +82,8 @@ def naive_fixed(kind, own, series):
         for number, kernel in enumerate(KERNELS):
             start, stop = own["channel_starts"][position * 84 + number :][:2]
             channels = own["channels"][start:stop]
-            response = [naive_response(series, t, kernel, dilation, channels) for t in range(n_points)]
+            added = added_up(series, channels)
+            response = [naive_response(added, t, kernel, dilation) for t in range(n_points)]
             inside = list(range(n_points))
             if (position + number) % 2 == 1 and n_points > 8 * dilation:
                 inside = inside[4 * dilation : n_points - 4 * dilation]
@@ -92,11 +95,17 @@ def naive_fixed(kind, own, series):
                     yield found, dense_shares(points, inside), kernel, dilation, channels
 
 
-def naive_response(series, t, kernel, dilation, channels):
+def added_up(series, channels):
+    """Return the sum of some channels, in 32 bits and in their order, on its grid."""
+    total = series[channels[0]].astype(np.float32)
+    for channel in channels[1:]:
+        total = total + series[channel].astype(np.float32)
+    return total.astype(np.float64) if len(channels) == 1 else on_grid(total)
+
+
+def naive_response(series, t, kernel, dilation):
     points = [t + (tap - 4) * dilation for tap in range(9)]
-    return sum(
-        kernel[tap] * series[c, p] for c in channels for tap, p in enumerate(points) if 0 <= p < series.shape[1]
-    )
+    return sum(kernel[tap] * series[p] for tap, p in enumerate(points) if 0 <= p < len(series))
 
 
 def naive_pools(response, inside, level):

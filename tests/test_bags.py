@@ -255,6 +255,14 @@ def test_a_constant_series_becomes_zero(value, length):
     np.testing.assert_array_equal(as_bags([[value] * length]).batch([0]).values, np.zeros((1, 1, length)))
 
 
+@pytest.mark.parametrize("level", [0.0, 0.1, 1 / 3, 123.456, -1e9])
+def test_the_scale_of_a_constant_channel_is_one(level):
+    assert as_bags(np.full((60, 1, 100), level), normalise=False).channel_scale().deviations.tolist() == [1.0]
+    barely = np.full((60, 1, 100), level)
+    barely[0, 0, 0] += 1e-3 * max(1.0, abs(level))
+    assert as_bags(barely, normalise=False).channel_scale().deviations[0] < 1e-2 * max(1.0, abs(level))
+
+
 def test_a_channel_scale_is_of_all_observed_values_and_leaves_levels_between_cases():
     long, short = np.array([[1.0, 3.0, np.nan], [7.0, 7.0, 7.0]]), np.array([[8.0], [7.0]])
     scale = as_bags([long, short]).channel_scale()

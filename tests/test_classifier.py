@@ -170,6 +170,16 @@ def test_fitting_does_not_touch_the_users_module(bumps):
     assert clf.networks_[0].backbone is not mine
 
 
+@pytest.mark.slow
+def test_an_ensemble_in_a_worker_has_the_weights_it_has_anywhere(bumps):
+    X, y = bumps
+    alone, in_workers = (
+        cross_val_predict(quick(n_estimators=2, n_jobs=-1), X, y, cv=2, n_jobs=n_jobs, method="predict_proba")
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(in_workers, alone)
+
+
 # -- scikit-learn's tools
 
 

@@ -51,9 +51,9 @@ def test_classes_are_called_by_the_names_that_are_given(fitted, bumps):
     assert [interval.start for interval in by_name] == [interval.start for interval in by_label]
 
 
-@pytest.mark.parametrize("names", ["ab", ["one"], ["one", "two", "three"]])
+@pytest.mark.parametrize("names", ["ab", ["one"], ["one", "two", "three"], {"Flat": "level"}])
 def test_names_that_do_not_fit_the_classes_are_refused(bumps, names):
-    with pytest.raises(ParameterError, match="2 names"):
+    with pytest.raises(ParameterError, match=r"2 names|names by label"):
         rocket().fit(*bumps).explain(bumps[0], class_names=names)
 
 
@@ -72,6 +72,8 @@ def test_constant_series_that_normalising_erases_are_noticed(bumps):
     with pytest.warns(UserWarning, match="normalise=False"):
         rocket().fit(levels, y)
     assert rocket(normalise=False).fit(levels, y).score(levels, y) == 1.0
+    average = AveragedClassifier([rocket(normalise=False)]).fit(levels, y)
+    assert not average.normalises_
 
 
 @pytest.mark.parametrize("n_jobs", [-2, None])

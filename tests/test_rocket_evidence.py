@@ -55,6 +55,37 @@ def test_contributions_average_to_the_logits(transform, spread, problem, head):
         np.testing.assert_array_equal(found.logits, model.logits(cases))
 
 
+@pytest.mark.parametrize("transform", ["minirocket", "multirocket"])
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2, 8]))
+def test_kernels_looked_up_together_say_what_they_say_apart(transform, seed, length, n_channels, n_per_kernel):
+    rng = np.random.default_rng(seed)
+    model = fit(random_batch(rng, [length] * 4, n_channels), 4, transform, n_features=84 * n_per_kernel)
+    cases = random_batch(rng, [length, max(1, length // 2)], n_channels)
+    together, apart = model.evidence(cases), model.evidence(cases, channels=True)
+    np.testing.assert_allclose(together.contributions, apart.contributions, atol=1e-9)
+
+
+def test_the_oracle_agrees_where_two_kernels_share_a_table():
+    batch = random_batch(np.random.default_rng(3), [70, 60, 65], 1)
+    model = fit(batch, 3, n_features=FEW)
+    found = model.evidence(batch)
+    logits, contributions = naive_evidence(model.settings(), model.arrays(), batch.values[0], 70, "taps")
+    np.testing.assert_allclose(found.logits[0], logits, atol=1e-9)
+    np.testing.assert_allclose(found.contributions[0], contributions[:, 0], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_huge_channel_does_not_erase_a_small_one(transform):
+    rng = np.random.default_rng(0)
+    codes = np.arange(40) % 2
+    small = 1e-3 * np.sin(np.arange(60) * np.where(codes == 1, 0.2, 1.0)[:, None])
+    huge = 1e8 * rng.normal(size=(40, 60))
+    batch = Batch(np.stack([small, huge], axis=1).astype(np.float32), np.full(40, 60))
+    model = RocketModel.fit(batch, codes, 2, transform=transform, n_features=84 * 4, head="ridge")
+    assert np.mean(model.logits(batch).argmax(axis=1) == codes) > 0.9
+
+
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize(("transform", "n_channels"), [(name, n) for name in TRANSFORMS for n in (1, 3)])
 def test_evidence_is_that_of_the_slow_oracle(transform, n_channels, spread):

@@ -1,5 +1,8 @@
 """Parts of the ROCKET family against hand-solved toys and textbook formulas."""
 
+import time
+
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +17,7 @@ from millet.rocket.ridge import PENALTIES, fit_ridge
 from millet.rocket.scaling import LIMIT, scale_features, weighted_sum
 from millet.rocket.series import represent
 from millet.rocket.spreading import SPREADS, from_difference, lay
+from millet.rocket.threads import for_each_block, n_threads
 
 ONLY_CHANNEL = np.zeros(1, dtype=np.int32)
 
@@ -37,6 +41,26 @@ def test_every_kernel_answers_a_constant_with_exactly_zero(level):
 def test_the_grid_moves_values_by_less_than_a_millionth_of_the_largest(seed, exponent):
     values = (np.random.default_rng(seed).normal(size=(1, 30)) * 2.0**exponent).astype(np.float32)
     assert np.abs(represent(values, 30, False) - values).max() <= 1e-6 * np.abs(values).max()
+
+
+def test_workers_share_the_processors():
+    shares = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(n_threads)(-1) for _ in range(2))
+    assert shares == [max(1, joblib.cpu_count() // 2)] * 2 or shares == [1, 1]
+    assert n_threads(-1) == joblib.cpu_count()
+
+
+def test_an_error_in_one_block_ends_the_others():
+    done = []
+
+    def work(first, stop):
+        time.sleep(0.01)
+        done.append(first)
+        if first == 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        for_each_block(work, n_cases=200, block=1, threads=2)
+    assert len(done) < 100
 
 
 @settings(max_examples=100, deadline=None)

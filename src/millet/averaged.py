@@ -177,6 +177,11 @@ class AveragedClassifier(EvidenceClassifier):
         return all(classifier.splits_channels for classifier in self.classifiers)
 
     @property
+    def normalises_(self) -> bool:
+        """Whether every classifier z-normalises each channel of each series."""
+        return all(classifier.normalises_ for classifier in self.classifiers_)
+
+    @property
     def n_parameters_(self) -> int:
         """How many numbers were fitted, in all classifiers."""
         return sum(classifier.n_parameters_ for classifier in self.classifiers_)

@@ -33,6 +33,8 @@ Floats = NDArray[np.float32]
 
 # Cases are looked at in blocks of about this many values, so that judging a memory map needs little memory.
 BLOCK_VALUES = 4_000_000
+# A deviation that is a smaller part of the mean is what rounding leaves of a constant.
+NEGLIGIBLE = 1e-10
 
 
 class ChannelScale(NamedTuple):
@@ -121,7 +123,9 @@ class Bags:
         return digest.hexdigest()
 
     def channel_scale(self) -> ChannelScale:
-        """Return the mean and the deviation of every channel over the observed values of all cases; 1 where it is 0.
+        """Return the mean and the deviation of every channel over the observed values of all cases.
+
+        The deviation of a constant channel is 1, also where rounding left a trace of one.
 
         Examples
         --------
@@ -140,7 +144,7 @@ class Bags:
             with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether it is finite
                 squares += np.nansum((values - means[:, None]) ** 2, axis=1)
         deviations = np.sqrt(squares / np.maximum(counts, 1))
-        return ChannelScale(means, np.where(deviations > 0, deviations, 1.0))
+        return ChannelScale(means, np.where(deviations > NEGLIGIBLE * np.abs(means), deviations, 1.0))
 
     def _prepare_in_blocks(self, source: Array) -> Floats:
         prepared = np.empty((*source.shape[:2], self.n_timepoints), dtype=np.float32)

@@ -214,18 +214,21 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             warnings.warn(
                 f"X has {bags.n_channels} channels of {bags.n_timepoints} timepoints.{_swapped(bags)}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         if isinstance(normalise, str) and bags.n_channels > 1:
             bags = _better_predicted(X, bags, codes, len(classes))
-        elif bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
+        return bags, classes, codes
+
+    def _warn_of_constants(self, bags: Bags) -> None:
+        """Say so if every training series is constant and normalised: nothing is left to learn from."""
+        if bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
             warnings.warn(
                 "Every training series is constant, and z-normalised there is nothing left of it. If levels tell the "
                 "classes apart, set normalise=False.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        return bags, classes, codes
 
     def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
         """Set what later input is compared with."""
@@ -273,6 +276,10 @@ def _names_of(classes: Labels, names: Sequence[str] | Mapping[Any, str]) -> tupl
     """Return a name for each class."""
     labels = classes.tolist()
     if isinstance(names, Mapping):
+        if names and not any(label in names for label in labels):
+            raise ParameterError(
+                f"class_names must be names by label; none of the labels {list(names)} is among the classes {labels}."
+            )
         return tuple(str(names.get(label, label)) for label in labels)
     if isinstance(names, str) or len(names) != len(labels):
         found = repr(names) if isinstance(names, str) else f"{len(names)}"

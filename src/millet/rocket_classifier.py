@@ -144,6 +144,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         started = time.monotonic()
         self._check_parameters()
         bags, classes, codes = self._training_cases(X, y, normalise=self.normalise)
+        self._warn_of_constants(bags)
         model = RocketModel.fit(
             bags.batch(np.arange(len(bags))),
             codes,

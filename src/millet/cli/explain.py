@@ -131,6 +131,7 @@ def _draw_cases(explanation: Explanation, dataset: Dataset, out: Path, target: A
     from millet.plots import plot_explanation, save_figure
 
     written = []
+    known = set(explanation.classes.tolist())  # a title can't name the class of a label that the model does not know
     for row, case in enumerate(tqdm(explanation.cases.tolist(), unit="picture", disable=None, leave=False)):
         file = out if len(explanation) == 1 else out.with_stem(f"{out.stem}-{case}")
         figure = plot_explanation(
@@ -138,7 +139,7 @@ def _draw_cases(explanation: Explanation, dataset: Dataset, out: Path, target: A
             case=row,
             target=target,
             relevant=None if dataset.relevant is None else dataset.relevant[case],
-            label=None if dataset.y is None else dataset.y[case],
+            label=None if dataset.y is None or dataset.y[case] not in known else dataset.y[case],
             palette=palette,
         )
         save_figure(figure, file)

@@ -14,13 +14,15 @@ class BatchDropout(nn.Module):
     """Dropout whose mask is drawn for a whole batch, of which this process may have only some rows.
 
     `rows` is (the slice of the batch that is here, the batch's size); None where the batch is here whole. Processes
-    that draw from equal generators then drop what a single process would.
+    that draw from equal generators then drop what a single process would. `generator` is where numbers are drawn
+    from; None is torch's own, which threads share.
     """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
         self.rate = rate
         self.rows: tuple[slice, int] | None = None
+        self.generator: torch.Generator | None = None
 
     def forward(self, z: Tensor) -> Tensor:
         """Drop values of (B, T, D) in training; scale the others so that the mean stays."""
@@ -28,17 +30,19 @@ class BatchDropout(nn.Module):
             return z
         here, n_rows = self.rows or (slice(None), len(z))
         if z.device.type != "cpu":
-            kept = torch.empty((n_rows, *z.shape[1:]), dtype=z.dtype, device=z.device).bernoulli_(1 - self.rate)
+            kept = torch.empty((n_rows, *z.shape[1:]), dtype=z.dtype, device=z.device)
+            kept.bernoulli_(1 - self.rate, generator=self.generator)
             return z * kept[here].div_(1 - self.rate)
-        dice = _roll(n_rows, z)[here]
+        dice = _roll(n_rows, z, self.generator)[here]
         dropped: Tensor = _Dropout.apply(z, dice, self.rate)  # type: ignore[no-untyped-call]
         return dropped
 
 
-def _roll(n_rows: int, like: Tensor) -> Tensor:
+def _roll(n_rows: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
     """Return a number from 0 to 65535, all equally likely, for each value: four from each draw of 64 bits."""
     per_row = like.shape[1] * like.shape[2]  # a process may have no row at all
-    draws = torch.empty(-(-n_rows * per_row // 4), dtype=torch.int64).random_(-(1 << 63), (1 << 63) - 1)
+    draws = torch.empty(-(-n_rows * per_row // 4), dtype=torch.int64)
+    draws.random_(-(1 << 63), (1 << 63) - 1, generator=generator)
     numbers = draws.view(torch.int16)[: n_rows * per_row].to(torch.float32).add_(1 << 15)
     # In the order in which the values lie in memory: the mask is as good, and what follows runs straight through.
     swapped = like.transpose(1, 2)

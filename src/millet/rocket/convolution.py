@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millet.compiled import compiled
+from millet.rocket.series import round_to_grid
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]
@@ -22,6 +23,8 @@ def sum_channels(series: Floats, channels: Integers, dilation: int, lead: int, p
     inside[:] = series[channels[0]]
     for position in range(1, len(channels)):
         add_to(series[channels[position]], inside)
+    if len(channels) > 1:
+        round_to_grid(inside)
     first = lead - 4 * dilation
     nine[:] = padded[first : first + n_points]
     for tap in range(1, 9):

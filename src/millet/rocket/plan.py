@@ -20,12 +20,13 @@ from millet.bags import Batch
 from millet.compiled import compiled
 from millet.errors import StorageError
 from millet.rocket.convolution import convolve_fixed, sum_channels
-from millet.rocket.series import MAX_CHANNELS, represent
+from millet.rocket.series import represent
 from millet.rocket.stored import take, take_channels, take_dilations
 
 N_TAPS = 9
 MAX_DILATIONS = 32
 GOLDEN_RATIO = (5**0.5 + 1) / 2
+MAX_CHANNELS = 9  # that a kernel adds up
 
 # (84, 3): which taps of each kernel weigh 2; the others weigh -1.
 HEAVY_TAPS = np.array(list(itertools.combinations(range(N_TAPS), 3)), dtype=np.int32)

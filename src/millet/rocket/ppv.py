@@ -119,7 +119,11 @@ def ppv_shares(
     steps = np.zeros((2, n_points), dtype=np.uint32)
     tables = np.zeros((2, most_rows, n_classes))
     joint_steps = np.zeros((N_TABLES, n_points), dtype=np.uint32)
-    joint_tables = np.zeros((N_TABLES, max(most_rows, n_points), n_classes))
+    most_joint_rows = most_rows
+    for n_rows in n_biases + 2:
+        if n_rows * n_rows <= n_points:
+            most_joint_rows = max(most_joint_rows, n_rows * n_rows)
+    joint_tables = np.zeros((N_TABLES, most_joint_rows, n_classes))
     feature = 0
     for position in range(len(dilations)):
         dilation = dilations[position]

@@ -2,7 +2,8 @@
 
 Values are rounded to a grid on which every sum that the fixed kernels form is exact in 32 bits. So a convolution
 does not depend on the order of its additions, and a flat stretch gives exactly 0, not rounding noise whose sign
-would pass for a pattern. The grid is as fine as 32-bit floats are for the largest sum: nothing is lost.
+would pass for a pattern. The grid is as fine as 32-bit floats are for the largest sum: nothing is lost. Each channel
+has a grid of its own, and so has the sum of several, whatever the size of the other channels.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from millet.compiled import compiled
 
 Floats = NDArray[np.float32]
 
-# The sum of a fixed kernel's absolute weights, and how many channels it adds up at most.
+# The sum of a fixed kernel's absolute weights.
 LARGEST_SUM = 12.0
-MAX_CHANNELS = 9
 MANTISSA_BITS = 24
 
 
@@ -28,16 +28,20 @@ def represent(values: Floats, length: int, difference: bool) -> Floats:
     n_channels = values.shape[0]
     n_points = max(length - 1, 0) if difference else length
     series = np.empty((n_channels, n_points), dtype=np.float32)
-    largest = 0.0
     for channel in range(n_channels):
         for t in range(n_points):
-            value = values[channel, t + 1] - values[channel, t] if difference else values[channel, t]
-            series[channel, t] = value
-            largest = max(largest, abs(value))
-    if largest > 0.0:
-        bound = LARGEST_SUM * min(n_channels, MAX_CHANNELS) * largest
-        step = 2.0 ** (math.ceil(math.log2(bound)) - MANTISSA_BITS)
-        for channel in range(n_channels):
-            for t in range(n_points):
-                series[channel, t] = np.float32(np.rint(np.float64(series[channel, t]) / step) * step)
+            series[channel, t] = values[channel, t + 1] - values[channel, t] if difference else values[channel, t]
+        round_to_grid(series[channel])
     return series
+
+
+@compiled
+def round_to_grid(values: Floats) -> None:
+    """Round values (T,) in place to the grid on which every sum that a fixed kernel forms of them is exact."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    if largest > 0.0:
+        step = 2.0 ** (math.ceil(math.log2(LARGEST_SUM * largest)) - MANTISSA_BITS)
+        for t in range(len(values)):
+            values[t] = np.float32(np.rint(np.float64(values[t]) / step) * step)

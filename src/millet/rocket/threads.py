@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import joblib
+from joblib.parallel import get_active_backend
 
 
 def n_threads(n_jobs: int) -> int:
-    """Return how many threads `n_jobs` stands for, as joblib counts, but never more than there are processors."""
+    """Return how many threads `n_jobs` stands for, as joblib counts, but never more than there are processors.
+
+    Inside a worker of joblib, -1 and the like are the worker's own share of the processors, which joblib sets.
+    """
+    if n_jobs < 0 and (get_active_backend()[0].nesting_level or 0) > 0:
+        share = os.environ.get("OMP_NUM_THREADS", "")
+        return int(share) if share.isdecimal() else 1
     return max(1, min(int(joblib.effective_n_jobs(n_jobs)), int(joblib.cpu_count())))
 
 
@@ -32,5 +40,9 @@ def for_each_block(work: Callable[[int, int], Any], n_cases: int, block: int, th
             work(first, stop)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, first, stop) for first, stop in blocks]:
-            done.result()
+        try:
+            for done in [pool.submit(work, first, stop) for first, stop in blocks]:
+                done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

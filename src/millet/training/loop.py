@@ -254,8 +254,9 @@ class _Trainer:
         total = 0.0
         taken = 0
         self.wrapped.train()
-        with torch.random.fork_rng():
-            torch.manual_seed(int(np.random.SeedSequence([self.options.seed, epoch, 1]).generate_state(1)[0]))
+        seed = int(np.random.SeedSequence([self.options.seed, epoch, 1]).generate_state(1)[0])
+        with torch.random.fork_rng(), self._drawing_from(torch.Generator(self.fabric.device).manual_seed(seed)):
+            torch.manual_seed(seed)  # for backbones and poolings that draw by themselves
             for start in range(0, len(order), self.batch_size):
                 if taken and self._time_is_up():
                     break
@@ -265,6 +266,14 @@ class _Trainer:
                 taken += 1
         seen = min(taken * self.batch_size, len(order))
         return total / seen
+
+    @contextmanager
+    def _drawing_from(self, generator: torch.Generator) -> Iterator[None]:
+        self.network.dropout.generator = generator
+        try:
+            yield
+        finally:
+            self.network.dropout.generator = None
 
     def _step(self, chosen: NDArray[np.int64]) -> float:
         x, lengths, target = self._tensors(self.cases, chosen)

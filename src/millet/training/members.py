@@ -1,4 +1,4 @@
-"""Members: the networks of an ensemble, each trained on its own, one after the other or in processes.
+"""Members: the networks of an ensemble, each trained on its own: one after the other or in processes, not in threads.
 
 A member uses the same number of threads whether or not others run beside it, because that number decides the order
 of summation: the weights are the same whatever `n_jobs` is.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import joblib
 import torch
+from joblib.parallel import get_active_backend
 
 from millet.nn import MilletNetwork
 from millet.training.cases import Labelled
@@ -37,10 +38,14 @@ class MemberPlan:
 
 
 def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple[MilletNetwork, History]]:
-    """Train all members, `n_jobs` of them at a time (-1: as many as there are cores)."""
+    """Train all members, `n_jobs` of them at a time (-1: as many as there are cores).
+
+    Inside a worker of joblib, which has only threads to give, they are trained one after the other: threads would
+    share torch's settings.
+    """
     threads = threads_per_member(len(plans), _timepoints_per_step(plans[0]))
     workers = min(joblib.effective_n_jobs(n_jobs), len(plans))
-    if workers == 1:
+    if workers == 1 or getattr(get_active_backend()[0], "uses_threads", False):
         return [_train_member(plan, threads) for plan in plans]
     trained: list[tuple[MilletNetwork, History]] = joblib.Parallel(n_jobs=workers)(
         joblib.delayed(_train_member)(plan, threads) for plan in plans
@@ -57,7 +62,7 @@ def threads_per_member(n_members: int, timepoints_per_step: int) -> int:
         return 1
     if n_members == 1:
         return torch.get_num_threads()
-    return max(1, int(joblib.cpu_count()) // n_members)
+    return max(1, min(torch.get_num_threads(), int(joblib.cpu_count()) // n_members))
 
 
 def _timepoints_per_step(plan: MemberPlan) -> int:
