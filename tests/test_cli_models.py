@@ -218,6 +218,8 @@ def test_labels_of_other_classes_are_refused_and_those_of_some_are_not(model, se
     assert [row["label"] for row in csv.DictReader(result.stdout.splitlines())] == ["walk", "1", "1"]
     expected = (millet.load_classifier(model).predict(series[1:, None]) == 1).sum() / 3
     assert f"Accuracy {expected:.3f} over 3 cases" in result.stderr
+    run("explain", model, some, "--out", tmp_path / "why.png")
+    assert sorted(file.name for file in tmp_path.glob("why*")) == ["why-0.png", "why-1.png", "why-2.png"]
 
 
 def test_fit_passes_on_how_to_normalise_and_to_weigh(aeon_data, tmp_path):
