@@ -305,6 +305,19 @@ class TestWebTraffic:
         mean = np.mean([run.ensemble("WebTraffic", f"gap-{backbone}", "accuracy") for backbone in BACKBONES])
         assert line_of(text, "GAP, mean", "WebTraffic: Accuracy")[1] == f"{mean:.3f}"
 
+    def test_brief_trainings_are_called_brief(self, tmp_path):
+        text = write_report(make_run(tmp_path / "a", grid(["WebTraffic"], DUEL), name="webtraffic")).path.read_text()
+        assert "trained briefly" not in text
+        rows = grid(["WebTraffic"], DUEL, recipe="fast, n_epochs=20")
+        text = write_report(make_run(tmp_path / "b", rows, name="webtraffic")).path.read_text()
+        assert "trained briefly (recipe fast, n_epochs=20; the paper's: 1500 epochs)" in text
+
+    def test_a_sample_of_cases_is_called_one(self, tmp_path):
+        rows = grid(["WebTraffic"], ["conjunctive-fcn"], n_cases=500)
+        rows.append(make_row("WebTraffic", "conjunctive-fcn", method="shap", aopcr=-1.0, n_cases=10))
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        assert "SHAP explained 10 cases, which says little; all else is of 500." in text
+
     def test_what_was_not_run_has_no_line(self, tmp_path):
         rows = grid(["WebTraffic"], ["instance-fcn", "conjunctive-fcn"])
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()

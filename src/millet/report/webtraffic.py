@@ -32,7 +32,7 @@ def webtraffic_section(run: Run, published: Published) -> Section:
     for metric in ("aopcr", "ndcg_at_n"):
         tables += [_summary(run, name, metric), _explanations(run, published, name, metric)]
     tables.append(_without_class_0(run, name))
-    return Section("WebTraffic", tuple(tables), notes=foreign_note(name))
+    return Section("WebTraffic", tuple(tables), notes=(*foreign_note(name), *shortened_note(run)))
 
 
 def traffic_dataset(run: Run) -> str:
@@ -48,6 +48,18 @@ def foreign_note(name: str) -> tuple[str, ...]:
     if name == WEB_TRAFFIC.name:
         return ()
     return (f"{name} is generated and smaller than the published dataset: ours and the paper's can't be compared.",)
+
+
+def shortened_note(run: Run) -> tuple[str, ...]:
+    """Say so where networks were trained for fewer epochs than their recipe asks for."""
+    shortened = sorted({row.recipe for row in run.done if "n_epochs=" in row.recipe})
+    if not shortened:
+        return ()
+    return (
+        f"These networks were trained briefly (recipe {'; '.join(shortened)}; the paper's: 1500 epochs), and are far "
+        "from what they would become. What the poolings and explanations of one backbone have in common with the "
+        "paper, or not, can be read from this; levels can't.",
+    )
 
 
 def _prediction(run: Run, published: Published, name: str, metric: str) -> Table:
@@ -97,8 +109,18 @@ def _explanations(run: Run, published: Published, name: str, metric: str) -> Tab
                 Cell(f"{title}, {BACKBONES[backbone]}", ours, paper.value(metric, line, backbone), runs, authors)
             )
         cells.append(Cell(f"{title}, mean", mean(list(found.values())), paper.value(metric, line, "mean")))
-    notes = (SCALE_NOTE if metric == "aopcr" else CONVENTION_NOTE, SHAP_NOTE)
+    notes = (SCALE_NOTE if metric == "aopcr" else CONVENTION_NOTE, SHAP_NOTE, *_sample_note(run))
     return _table(run, name, metric, paper.table, cells, *notes, suffix=" of all explanations")
+
+
+def _sample_note(run: Run) -> tuple[str, ...]:
+    """Say so where SHAP explained fewer cases than the models themselves."""
+    counts = {is_shap: {row.content.get("n_cases") for row in run.done if (row.method == "shap") is is_shap}
+              for is_shap in (True, False)}  # fmt: skip
+    if not counts[True] or counts[True] == counts[False]:
+        return ()
+    few, all_cases = (", ".join(map(str, sorted(filter(None, counts[key])))) for key in (True, False))
+    return (f"SHAP explained {few} cases, which says little; all else is of {all_cases}.",)
 
 
 def _summary(run: Run, name: str, metric: str) -> Table:
