@@ -294,7 +294,6 @@ def test_odd_but_usable_data_is_used(bumps, features):
     X, y = bumps
     odd = {
         "a constant series": (_with(X, 3, 7.0), y),
-        "all series constant": (np.ones_like(X), y),
         "one case a class": (X[[0, 25]], y[[0, 25]]),
         "a class with one case": (X[[0, 1, 2, 3, 25]], y[[0, 1, 2, 3, 25]]),
         "two timepoints": (X[:, :, :2], y),
@@ -306,6 +305,9 @@ def test_odd_but_usable_data_is_used(bumps, features):
         explanation = quick(features).fit(series, labels).explain(series)
         assert explanation.completeness_error().max() < 1e-5, what
         assert np.isfinite(explanation.probabilities).all(), what
+    with pytest.warns(UserWarning, match="Every training series is constant"):
+        nothing = quick(features).fit(np.ones_like(X), y)
+    assert nothing.explain(X).completeness_error().max() < 1e-5
 
 
 def test_other_lengths_are_fine_at_predict_time_other_channels_are_not(bumps, fitted):

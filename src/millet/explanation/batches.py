@@ -85,8 +85,9 @@ def concatenated(explanations: Sequence[Explanation]) -> dict[str, Any]:
 
 
 def _case_numbers(explanations: list[Explanation]) -> NDArray[np.int64]:
-    """Return the numbers that the cases have, or count on where every batch was counted from 0."""
-    if all(np.array_equal(explanation.cases, np.arange(len(explanation))) for explanation in explanations):
+    """Return the numbers that the cases have, or count on where batches of several were all counted from 0."""
+    from_0 = all(np.array_equal(explanation.cases, np.arange(len(explanation))) for explanation in explanations)
+    if from_0 and any(len(explanation) > 1 for explanation in explanations):
         return np.arange(sum(map(len, explanations)))
     return np.concatenate([explanation.cases for explanation in explanations])
 

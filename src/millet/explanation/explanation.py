@@ -254,8 +254,8 @@ class Explanation:
         Parameters
         ----------
         explanations : sequence of Explanation
-            At least one. Narrower ones are padded to the widest. Cases keep their numbers, unless every explanation
-            counts from 0, as batches do: then the count goes on from one to the next.
+            At least one. Narrower ones are padded to the widest. Cases keep their numbers, unless explanations of
+            several cases all count from 0, as batches do: then the count goes on from one to the next.
 
         Returns
         -------
