@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
 from millet.bags import Bags, remove_timepoints
-from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed
+from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed, warn_of_constants
 from millet.errors import SeriesError
 from millet.explanation import Explanation
 from millet.fitting import check_parameters, choose_hardware, fit_members
@@ -193,7 +193,7 @@ class MilletClassifier(EvidenceClassifier):
         goes_on = self.warm_start and hasattr(self, "networks_")
         normalise = self.normalisation_ if goes_on and self.normalise == AUTO else self.normalise
         bags, classes, codes = self._training_cases(X, y, normalise=normalise)
-        self._warn_of_constants(bags)
+        warn_of_constants(bags)
         previous = self._reusable_members(bags, classes)
         networks, history, summary = fit_members(self, recipe, bags, codes, classes, previous)
         self._remember_input(X, bags, classes)

@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from millet.bags import Bags, ChannelScale, as_bags
 from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
-from millet.labels import encode_labels
+from millet.labels import encode_labels, name_classes
 from millet.storage import load_model, save_model
 
 Labels = NDArray[Any]
@@ -116,7 +116,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 "channels=True needs a model that can tell channels apart: one of random convolutions, or an average "
                 "of these. Networks can't."
             )
-        names = None if class_names is None else _names_of(self.classes_, class_names)
+        names = None if class_names is None else name_classes(self.classes_, class_names)
         explanation = self._explain(X, channels=channels, members=members)
         if names is None:
             return explanation
@@ -220,16 +220,6 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             bags = _better_predicted(X, bags, codes, len(classes))
         return bags, classes, codes
 
-    def _warn_of_constants(self, bags: Bags) -> None:
-        """Say so if every training series is constant and normalised: nothing is left to learn from."""
-        if bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
-            warnings.warn(
-                "Every training series is constant, and z-normalised there is nothing left of it. If levels tell the "
-                "classes apart, set normalise=False.",
-                UserWarning,
-                stacklevel=3,
-            )
-
     def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
         """Set what later input is compared with."""
         _check_feature_names(self, X, reset=True)
@@ -272,22 +262,15 @@ def _swapped(bags: Bags) -> str:
     return " If it is (n_cases, n_timepoints, n_channels), pass X.transpose(0, 2, 1)."
 
 
-def _names_of(classes: Labels, names: Sequence[str] | Mapping[Any, str]) -> tuple[str, ...]:
-    """Return a name for each class."""
-    labels = classes.tolist()
-    if isinstance(names, Mapping):
-        if names and not any(label in names for label in labels):
-            raise ParameterError(
-                f"class_names must be names by label; none of the labels {list(names)} is among the classes {labels}."
-            )
-        return tuple(str(names.get(label, label)) for label in labels)
-    if isinstance(names, str) or len(names) != len(labels):
-        found = repr(names) if isinstance(names, str) else f"{len(names)}"
-        raise ParameterError(
-            f"class_names must be {len(labels)} names, one for each of the classes {', '.join(map(str, labels))}; "
-            f"got {found}. To name some of them, pass a mapping of labels to names."
+def warn_of_constants(bags: Bags) -> None:
+    """Say so if every training series is constant and normalised: nothing is left to learn from."""
+    if bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
+        warnings.warn(
+            "Every training series is constant, and z-normalised there is nothing left of it. If levels tell the "
+            "classes apart, set normalise=False.",
+            UserWarning,
+            stacklevel=3,
         )
-    return tuple(map(str, names))
 
 
 def check_normalise(value: Any) -> None:

@@ -1,10 +1,11 @@
 """Labels: whatever names classes becomes codes, and is judged here.
 
-In:  labels of any type. Out: classes and codes, read by `millet.contract`.
+In:  labels of any type. Out: classes and codes, and names of classes, read by `millet.contract`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from millet.errors import LabelError
+from millet.errors import LabelError, ParameterError
 
 Array = NDArray[Any]
 
@@ -86,3 +87,27 @@ def _is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except TypeError:  # pandas.NA, which is neither equal to itself nor different
         return True
+
+
+def name_classes(classes: Array, names: Sequence[str] | Mapping[Any, str]) -> tuple[str, ...]:
+    """Return a name for each class: those given in the order of the classes, or by label, else the label.
+
+    Examples
+    --------
+    >>> name_classes(np.array([0, 1]), {1: "peak"})
+    ('0', 'peak')
+    """
+    labels = classes.tolist()
+    if isinstance(names, Mapping):
+        if names and not any(label in names for label in labels):
+            raise ParameterError(
+                f"class_names must be names by label; none of the labels {list(names)} is among the classes {labels}."
+            )
+        return tuple(str(names.get(label, label)) for label in labels)
+    if isinstance(names, str) or len(names) != len(labels):
+        found = repr(names) if isinstance(names, str) else f"{len(names)}"
+        raise ParameterError(
+            f"class_names must be {len(labels)} names, one for each of the classes {', '.join(map(str, labels))}; "
+            f"got {found}. To name some of them, pass a mapping of labels to names."
+        )
+    return tuple(map(str, names))

@@ -19,7 +19,7 @@ from sklearn.utils import Tags, check_random_state
 
 from millet.bags import Bags, Batch, remove_timepoints
 from millet.checks import integer, jobs
-from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary
+from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary, warn_of_constants
 from millet.description import (
     describe_input,
     describe_preprocessing,
@@ -144,7 +144,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         started = time.monotonic()
         self._check_parameters()
         bags, classes, codes = self._training_cases(X, y, normalise=self.normalise)
-        self._warn_of_constants(bags)
+        warn_of_constants(bags)
         model = RocketModel.fit(
             bags.batch(np.arange(len(bags))),
             codes,

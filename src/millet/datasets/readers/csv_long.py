@@ -82,6 +82,8 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], names: list[
     channels = [position for position, name in enumerate(names) if position not in special and (position or name)]
     if not channels:
         raise DatasetFormatError(file, "names no channel; expected a column of values for each.", 1)
+    hint = f" If it is the time, call its column one of: {', '.join(sorted(TIME_NAMES))}."
+    hint = hint if time_column is None else ""
     cases: dict[str, _Case] = {}
     parse_time: Callable[[str], float] | None = None
     for line, cells in records:
@@ -95,7 +97,7 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], names: list[
             raise DatasetFormatError(
                 file, f"label {shorten(label)} differs from {shorten(case.label)} on line {case.line}.", line
             )
-        case.rows.append(_parse_values(file, line, [cells[channel] for channel in channels], time_column))
+        case.rows.append(parse_row([cells[channel] for channel in channels], MISSING_OR_EMPTY, file, line, hint))
         if time_column is not None:
             parse_time = parse_time or _time_parser(cells[time_column])
             case.times.append(_time(file, line, cells[time_column], parse_time))
@@ -129,16 +131,6 @@ def _case_id(file: Path, line: int, cell: str) -> str:
     if not cell.strip():
         raise DatasetFormatError(file, "the row names no case.", line)
     return cell.strip()
-
-
-def _parse_values(file: Path, line: int, values: list[str], time_column: int | None) -> Floats:
-    try:
-        return parse_row(values, MISSING_OR_EMPTY, file, line)
-    except DatasetFormatError as error:
-        if time_column is not None:
-            raise
-        hint = f" If it is the time, call its column one of: {', '.join(sorted(TIME_NAMES))}."
-        raise DatasetFormatError(file, error.problem + hint, line) from None
 
 
 def _time_parser(cell: str) -> Callable[[str], float]:

@@ -101,6 +101,8 @@ def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -
     label_column = 0 if names is None else find_column(file, names, LABEL_NAMES)
     # pandas writes its index as a first column without a name.
     is_indexed = names is not None and names[0] == "" and label_column != 0
+    hint = f" If it is the label, call its column one of: {', '.join(sorted(LABEL_NAMES))}."
+    hint = hint if label_column is None else ""
     blocks: list[Floats] = []
     labels: list[str] = []
     lines: list[int] = []
@@ -116,7 +118,7 @@ def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -
         values = _without_empty_end(cells[1:] if is_indexed else cells)
         if not values:
             raise DatasetFormatError(file, "holds a series without any value.", line)
-        blocks.append(_parse_values(file, line, values, label_column)[None, None])
+        blocks.append(parse_row(values, MISSING_OR_EMPTY, file, line, hint)[None, None])
         check_values(file, blocks[-1], [line])
         lines.append(line)
     if not blocks:
@@ -129,13 +131,3 @@ def _without_empty_end(cells: list[str]) -> list[str]:
     while n_cells and not cells[n_cells - 1].strip():
         n_cells -= 1
     return cells[:n_cells]
-
-
-def _parse_values(file: Path, line: int, values: list[str], label_column: int | None) -> Floats:
-    try:
-        return parse_row(values, MISSING_OR_EMPTY, file, line)
-    except DatasetFormatError as error:
-        if label_column is not None:
-            raise
-        hint = f" If it is the label, call its column one of: {', '.join(sorted(LABEL_NAMES))}."
-        raise DatasetFormatError(file, error.problem + hint, line) from None

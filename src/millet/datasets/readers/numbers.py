@@ -68,7 +68,7 @@ def parse_number(token: str, missing: frozenset[str]) -> float:
     return float(token)
 
 
-def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: int) -> Floats:
+def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: int, hint: str = "") -> Floats:
     """Return the numbers of one channel, or say which value is not a number.
 
     Parameters
@@ -79,6 +79,8 @@ def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: 
         Texts that stand for a missing value.
     file, line : path, int
         Where they are, for the message.
+    hint : str
+        What else the value might be, for the end of the message.
 
     Returns
     -------
@@ -95,7 +97,7 @@ def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: 
             values.append(parse_number(token, missing))
         except ValueError:
             raise DatasetFormatError(
-                file, f"value {len(values) + 1} of the series is {shorten(token)}; expected a number.", line
+                file, f"value {len(values) + 1} of the series is {shorten(token)}; expected a number.{hint}", line
             ) from None
     return np.array(values, dtype=np.float64)
 
