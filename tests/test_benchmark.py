@@ -550,6 +550,14 @@ def test_a_folder_of_another_experiment_tier_or_version_is_refused(tmp_path):
         run_benchmark(tiny(tmp_path), tmp_path / "run")
 
 
+def test_an_experiment_may_show_other_tables_of_the_same_rows(tmp_path):
+    run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1)
+    rows = read_rows(tmp_path / "run")
+    run_benchmark(tiny(tmp_path, more='tables = ["webtraffic_prediction"]'), tmp_path / "run", n_jobs=1)
+    assert read_rows(tmp_path / "run") == rows
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["tables"] == ["webtraffic_prediction"]
+
+
 def test_a_folder_with_other_things_in_it_is_refused(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.png").write_text("")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,6 +19,7 @@ FORMAT = "millet-run"
 VERSION = 1
 DESCRIPTION = "run.json"
 LOCK = "lock"
+SHOWN = {"tables"}  # what a report shows of the rows, not what is run
 
 
 @contextmanager
@@ -56,21 +56,18 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _claim(path: Path, experiment: Experiment) -> None:
-    """Write what the folder is for, or see that it is for the same."""
+    """Write what the folder is for, or see that it is for the same; which tables to show may change between runs."""
     wanted = {"format": FORMAT, "version": VERSION, "millet": __version__, **experiment.to_dict()}
-    wanted["fingerprint"] = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
-    if not path.exists():
-        with atomic_path(path) as temporary:
-            temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-        return
-    found = _read(path)
-    different = [key for key in wanted if found.get(key) != wanted[key]]
+    found = _read(path) if path.exists() else wanted
+    different = [key for key in wanted if key not in SHOWN and found.get(key) != wanted[key]]
     if different:
         raise StorageError(
             f"{path.parent} belongs to another run: {found.get('name')!r}, tier {found.get('tier')!r}, by version "
             f"{found.get('millet')} of MILLET (different: {', '.join(different)}). Choose another "
             "folder with --out."
         )
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
 
 
 def _read(path: Path) -> dict[str, Any]:
