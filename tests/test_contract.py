@@ -51,6 +51,16 @@ def test_classes_are_called_by_the_names_that_are_given(fitted, bumps):
     assert [interval.start for interval in by_name] == [interval.start for interval in by_label]
 
 
+def test_channels_are_called_by_the_names_that_are_given(fitted, bumps):
+    found = fitted.explain(bumps[0][:2], members=True, channel_names=["speed"])
+    assert found.channel_names == ("speed",)
+    assert all(member.channel_names == found.channel_names for member in found.members)
+    assert fitted.explain(bumps[0][:2]).channel_names == ("0",)
+    for names in ("speed", ["speed", "force"]):
+        with pytest.raises(ParameterError, match="channel_names must be 1 "):
+            fitted.explain(bumps[0][:2], channel_names=names)
+
+
 @pytest.mark.parametrize("names", ["ab", ["one"], ["one", "two", "three"], {"Flat": "level"}])
 def test_names_that_do_not_fit_the_classes_are_refused(bumps, names):
     with pytest.raises(ParameterError, match=r"2 names|names by label"):

@@ -94,7 +94,11 @@ def explanations(draw: st.DrawFn) -> Explanation:
         }
 
     numbers = draw(numpy_strategies.arrays(np.int64, n_cases)) if draw(st.booleans()) else np.arange(n_cases)
-    shared = {"series": series, "lengths": lengths, "cases": numbers, "classes": classes, "time": moments[time]}
+    channels = draw(st.just([]) | st.lists(st.text(), min_size=n_channels, max_size=n_channels, unique=True))
+    shared = {
+        "series": series, "lengths": lengths, "cases": numbers, "classes": classes, "time": moments[time],
+        "channel_names": channels,
+    }  # fmt: skip
     members = [Explanation(**shared, **keywords()) for _ in range(draw(st.integers(0, 2)))]
     return Explanation(**shared, **keywords(), members=tuple(members))
 
@@ -166,6 +170,9 @@ def test_repr_is_short_and_counts():
         ({"classes": np.array([None, "a"], dtype=object)}, LabelError, "numbers, booleans or strings"),
         ({"class_names": ("a",)}, LabelError, "2 strings"),
         ({"class_names": ("a", "a")}, LabelError, "distinct"),
+        ({"channel_names": "x"}, ParameterError, "channel_names must be 1 names"),
+        ({"channel_names": ["x", "y"]}, ParameterError, "channel_names must be 1 different names"),
+        ({"series": np.zeros((1, 2, 3)), "channel_names": ["x", "x"]}, ParameterError, "2 different names"),
         ({"attention": np.ones((1, 2))}, ParameterError, "attention must have shape"),
         ({"bias": None}, ParameterError, "belong together"),
         ({"channel_contributions": np.ones((1, 2, 3))}, ParameterError, r"must have shape \(1, 2, 1, 3\)"),
@@ -488,10 +495,12 @@ def test_a_saved_slice_tells_which_cases_it_holds(tmp_path, suffix):
 
 def test_csv_has_a_column_for_every_channel_of_every_class(tmp_path):
     split = np.arange(8.0).reshape(1, 2, 2, 2)
-    e = make(split.sum(axis=2), series=np.zeros((1, 2, 2)), channel_contributions=split)
+    names = ("speed", "force")
+    e = make(split.sum(axis=2), series=np.zeros((1, 2, 2)), channel_contributions=split, channel_names=names)
     e.save(tmp_path / "e.csv")
     heading, *rows = (tmp_path / "e.csv").read_text().splitlines()
-    columns = [f"contribution_{label}_channel_{channel}" for label in (0, 1) for channel in (0, 1)]
+    columns = [f"contribution_{label}_channel_{channel}" for label in (0, 1) for channel in names]
+    assert heading.split(",")[3:5] == ["channel_speed", "channel_force"]
     assert heading.split(",")[-4:] == columns
     assert [[float(cell) for cell in row.split(",")[-4:]] for row in rows] == split.reshape(4, 2).T.tolist()
 
@@ -499,7 +508,7 @@ def test_csv_has_a_column_for_every_channel_of_every_class(tmp_path):
 def test_documents_without_channels_or_case_numbers_are_those_of_earlier_versions():
     e = make(np.ones((2, 2, 3)))
     document = json.loads(e.to_json())
-    del document["channel_contributions"], document["cases"]
+    del document["channel_contributions"], document["channel_names"], document["cases"]
     assert Explanation.from_json(json.dumps(document)) == e
 
 

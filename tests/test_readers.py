@@ -815,3 +815,40 @@ def test_the_long_example_of_the_guide_reads(tmp_path):
     example = "case," + guide.split("```text\ncase,")[1].split("```")[0]
     dataset = load_file(save(tmp_path, "a.csv", example))
     assert dataset.X.shape == (2, 2, 2)
+    assert dataset.channel_names == ("x", "y_axis")
+
+
+# Names of channels
+
+
+def test_channels_are_called_as_the_file_calls_them(tmp_path):
+    long = save(tmp_path, "a.csv", "id, Speed ,label,Force\n1,0,a,5\n1,1,a,6\n2,0,b,5\n2,2,b,6\n")
+    write_table(tmp_path / "a.parquet", label=["a", "b"], Speed=[[0.0, 1.0]] * 2, Force=[[5.0, 6.0]] * 2)
+    np.savez(tmp_path / "a.npz", X=np.ones((2, 2, 3)), channel_names=["Speed", "Force"])
+    for file in (long, tmp_path / "a.parquet", tmp_path / "a.npz"):
+        assert load_file(file).channel_names == ("Speed", "Force"), file
+
+
+def test_names_that_do_not_tell_channels_apart_are_no_names(tmp_path):
+    for header in ("id,x,x", "id,x,"):
+        assert load_file(save(tmp_path, "a.csv", f"{header}\n1,0,5\n1,1,6\n")).channel_names == ()
+    write_table(tmp_path / "a.parquet", t0=[1.0], t1=[2.0])
+    assert load_file(tmp_path / "a.parquet").channel_names == ()
+    np.savez(tmp_path / "a.npz", X=np.ones((2, 2, 3)), channel_names=["x", "x"])
+    with pytest.raises(DatasetFormatError, match="2 different names, one per channel; got x, x"):
+        load_file(tmp_path / "a.npz")
+
+
+def test_splits_whose_channels_have_another_order_are_refused(tmp_path):
+    train = save(tmp_path, "a_TRAIN.csv", "id,x,z,label\n1,0,5,a\n1,1,6,a\n2,1,6,b\n2,1,6,b\n")
+    test = save(tmp_path, "a_TEST.csv", "id,z,x,label\n1,0,5,a\n1,1,6,a\n")
+    with pytest.raises(DatasetFormatError, match="has the channels z, x; expected x, z, in this order"):
+        load_splits(train, test, "a")
+
+
+def test_some_cases_of_a_dataset_keep_all_that_is_known_of_them(tmp_path):
+    data = load_file(save(tmp_path, "a.csv", "id,x,z,label\n1,0,5,a\n1,1,6,a\n2,1,6,b\n3,7,8,b\n3,9,9,b\n"))
+    some = data.take([2, 1])
+    assert [case.tolist() for case in some.X] == [[[7, 9], [8, 9]], [[1], [6]]]
+    assert (some.y.tolist(), some.classes.tolist()) == (["b", "b"], ["a", "b"])
+    assert some.channel_names == data.channel_names

@@ -413,6 +413,7 @@ def test_names_from_data_are_only_ever_text(visit, explanation, tmp_path):
     e = millet.Explanation(
         series=explanation.series[:3], lengths=explanation.lengths[:3], scores=explanation.scores[:3],
         logits=explanation.logits[:3], classes=[0, 1, 2], class_names=(EVIL, "<b>bold</b>", "&lt;i&gt; \u2028 ' \""),
+        channel_names=[f"{EVIL} {channel}" for channel in range(explanation.n_channels)],
     )  # fmt: skip
     data = millet.Dataset(name=EVIL, X=e.series, y=np.array([0, 1, 2]), classes=np.arange(3), source=EVIL)
     path = write_report(
@@ -426,6 +427,7 @@ def test_names_from_data_are_only_ever_text(visit, explanation, tmp_path):
     for _ in range(2):
         page.click("#previous", force=True)
     page.mouse.move(*on_chart(page))
+    assert page.evaluate("async () => (await page).chart.describe(0)[1][0]") == f"{EVIL} 0"
     assert page.locator("img, u, b b, span b").count() == 0
     with page.expect_download() as download:
         page.click("#save-csv")

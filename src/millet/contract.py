@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from millet.bags import Bags, ChannelScale, as_bags
 from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
+from millet.explanation.checks import check_channel_names
 from millet.labels import encode_labels, name_classes
 from millet.storage import load_model, save_model
 
@@ -90,6 +91,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         channels: bool = False,
         members: bool = False,
         class_names: Sequence[str] | Mapping[Any, str] | None = None,
+        channel_names: Sequence[str] = (),
     ) -> Explanation:
         """Return predictions and the evidence for them.
 
@@ -104,6 +106,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         class_names : sequence of str or mapping, optional
             What to call the classes in tables and pictures: a name for each of `classes_`, in their order, such as
             ``dataset.class_names``; or names by label. By default the labels.
+        channel_names : sequence of str, optional
+            What to call the channels, such as ``dataset.channel_names``. By default their numbers.
 
         Returns
         -------
@@ -116,12 +120,16 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 "channels=True needs a model that can tell channels apart: one of random convolutions, or an average "
                 "of these. Networks can't."
             )
-        names = None if class_names is None else name_classes(self.classes_, class_names)
+        names: dict[str, Any] = {}
+        if class_names is not None:
+            names["class_names"] = name_classes(self.classes_, class_names)
+        if len(channel_names):
+            names["channel_names"] = check_channel_names(channel_names, self.n_channels_in_)
         explanation = self._explain(X, channels=channels, members=members)
-        if names is None:
+        if not names:
             return explanation
-        parts = tuple(replace(member, class_names=names) for member in explanation.members)
-        return replace(explanation, class_names=names, members=parts)
+        parts = tuple(replace(member, **names) for member in explanation.members)
+        return replace(explanation, **names, members=parts)
 
     @abstractmethod
     def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:

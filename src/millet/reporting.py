@@ -7,7 +7,6 @@ Out: an HTML file, by `millet.viewer`; used by the commands ``millet explain`` a
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -47,27 +46,13 @@ def report_run(
         The file.
     """
     if not np.array_equal(explanation.cases, np.arange(len(dataset))):
-        dataset = take_cases(dataset, explanation.cases.tolist())
+        dataset = dataset.take(explanation.cases)
     return write_report(
         path,
         explanation,
         dataset=dataset,
         metrics=quick_scores(explanation, dataset),
         model=model_facts(classifier),
-    )
-
-
-def take_cases(dataset: Dataset, cases: Sequence[int]) -> Dataset:
-    """Return a dataset of some of the cases."""
-    return Dataset(
-        name=dataset.name,
-        X=[dataset.X[case] for case in cases],
-        y=None if dataset.y is None else dataset.y[list(cases)],
-        classes=dataset.classes,
-        relevant=None if dataset.relevant is None else dataset.relevant[list(cases)],
-        split=dataset.split,
-        source=dataset.source,
-        class_names=dataset.class_names,
     )
 
 

@@ -78,16 +78,7 @@ def spread(data: Dataset, n_cases: int) -> Dataset:
     if n_cases >= len(data):
         return data
     chosen = np.linspace(0, len(data) - 1, n_cases).round().astype(int)
-    return Dataset(
-        name=data.name,
-        X=[data.X[case] for case in chosen] if isinstance(data.X, list) else data.X[chosen],
-        y=None if data.y is None else data.y[chosen],
-        classes=data.classes,
-        relevant=None if data.relevant is None else data.relevant[chosen],
-        split=data.split,
-        source=data.source,
-        class_names=data.class_names,
-    )
+    return data.take(chosen)
 
 
 def _explanation(classifier: EvidenceClassifier, cases: Dataset, method: MethodSpec) -> Explanation:

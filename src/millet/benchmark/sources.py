@@ -7,7 +7,7 @@ Out: `DataSpec`, which a worker turns into two splits.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ class DataSpec:
         # One stream for both splits, as the published ones are made.
         rng = np.random.RandomState(arguments.pop("random_state", PUBLISHED_SEED))
         train, test = (make_web_traffic(**arguments, random_state=rng, split=split) for split in ("train", "test"))
-        return _renamed(train, self.name), _renamed(test, self.name)
+        return replace(train, name=self.name), replace(test, name=self.name)
 
     def size(self, path: Path | None) -> Size | None:
         """Return how large it is: as the archive states it, else by loading it; None where it can't be loaded."""
@@ -127,16 +127,3 @@ def _generated(item: Any) -> DataSpec:
     # Half a second that saves a grid of cells that all fail: generate the smallest such dataset now.
     make_web_traffic(**{**arguments, "n_cases_per_class": min(1, arguments.get("n_cases_per_class", 1))})
     return DataSpec(name, arguments)
-
-
-def _renamed(data: Dataset, name: str) -> Dataset:
-    return Dataset(
-        name=name,
-        X=data.X,
-        y=data.y,
-        classes=data.classes,
-        relevant=data.relevant,
-        split=data.split,
-        source=data.source,
-        class_names=data.class_names,
-    )

@@ -61,7 +61,7 @@ def explain(
     names = _class_names(classifier, dataset)
     label = None if target is None else _target_label(target, classifier, names)
     X = [dataset.X[case] for case in chosen]
-    explanation = classifier.explain(X, channels=channels, class_names=names)
+    explanation = classifier.explain(X, channels=channels, class_names=names, channel_names=dataset.channel_names)
     explanation = dataclasses.replace(explanation, cases=np.array(chosen))
     written = [] if out is None else _write_evidence(explanation, dataset, out, label, palette or DEFAULT_PALETTE)
     if report is not None:

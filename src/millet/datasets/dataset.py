@@ -5,6 +5,7 @@ Out: read by `millet.bags` (X), `millet.classifier` (X, y) and everything that s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +42,8 @@ class Dataset:
         Where it came from: a file, or the generator and its seed.
     class_names : tuple of str
         What to call each class in pictures and tables, in the order of `classes`; by default the labels.
+    channel_names : tuple of str
+        What to call each channel; empty where nobody knows.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Dataset:
     split: str = ""
     source: str = ""
     class_names: tuple[str, ...] = ()
+    channel_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (isinstance(self.X, np.ndarray) and self.X.ndim == 3):
@@ -70,6 +74,27 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    def take(self, cases: Sequence[int] | NDArray[np.integer[Any]]) -> Dataset:
+        """Return a dataset of some of the cases, in this order.
+
+        Examples
+        --------
+        >>> Dataset(X=[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], y=[0, 1, 0]).take([2, 0]).X[:, 0, 0]
+        array([5., 1.])
+        """
+        chosen = np.asarray(cases, dtype=np.int64)
+        return Dataset(
+            name=self.name,
+            X=[self.X[case] for case in chosen] if isinstance(self.X, list) else self.X[chosen],
+            y=None if self.y is None else self.y[chosen],
+            classes=self.classes,
+            relevant=None if self.relevant is None else self.relevant[chosen],
+            split=self.split,
+            source=self.source,
+            class_names=self.class_names,
+            channel_names=self.channel_names,
+        )
 
     @property
     def n_channels(self) -> int:

@@ -101,8 +101,8 @@ def load_splits(train_path: File, test_path: File, name: str) -> tuple[Dataset, 
     Raises
     ------
     DatasetFormatError
-        Where a file can't be read, where the numbers of channels differ, or where the test file has a label
-        that the training file never has.
+        Where a file can't be read, where the channels differ in number, name or order, or where the test file
+        has a label that the training file never has.
 
     Examples
     --------
@@ -119,6 +119,12 @@ def load_splits(train_path: File, test_path: File, name: str) -> tuple[Dataset, 
     if n_channels != n_test_channels:
         raise DatasetFormatError(
             test_path, f"has {n_test_channels} channels, expected {n_channels}, as in {train_path}."
+        )
+    if train.channel_names and test.channel_names and tuple(train.channel_names) != tuple(test.channel_names):
+        raise DatasetFormatError(
+            test_path,
+            f"has the channels {', '.join(test.channel_names)}; expected {', '.join(train.channel_names)}, in this "
+            f"order, as in {train_path}.",
         )
     if train.labels is None and test.labels is not None:
         raise DatasetFormatError(train_path, f"has no labels, yet {test_path} has.")
@@ -225,4 +231,5 @@ def _dataset(
         split=split,
         source=str(path),
         class_names=tuple(by_key.get(label_key(str(label)), str(label)) for label in classes) if by_key else (),
+        channel_names=tuple(contents.channel_names),
     )

@@ -70,6 +70,7 @@ def concatenated(explanations: Sequence[Explanation]) -> dict[str, Any]:
         "logits": np.concatenate([explanation.logits for explanation in explanations]),
         "classes": first.classes,
         "class_names": first.class_names,
+        "channel_names": first.channel_names,
         "bias": first.bias,
         "time": widest.time,
         "method": first.method,
@@ -95,6 +96,7 @@ def _case_numbers(explanations: list[Explanation]) -> NDArray[np.int64]:
 def _check_joinable(explanation: Explanation, first: Explanation, time: NDArray[Any]) -> None:
     same = {
         "n_channels": explanation.n_channels == first.n_channels,
+        "channel_names": explanation.channel_names == first.channel_names,
         "classes": np.array_equal(explanation.classes, first.classes),
         "class_names": explanation.class_names == first.class_names,
         "method": explanation.method == first.method,

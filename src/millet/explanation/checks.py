@@ -6,6 +6,7 @@ Out: arrays of the promised shape and type that nobody can write to, or an error
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ def checked_fields(given: Explanation) -> dict[str, Any]:
         "logits": logits,
         "classes": classes,
         "class_names": check_class_names(given.class_names, classes),
+        "channel_names": check_channel_names(given.channel_names, n_channels),
         "time": check_time(given.time, n_timepoints),
         "cases": check_cases(given.cases, n_cases),
         "members": tuple(given.members),
@@ -199,6 +201,22 @@ def check_class_names(values: tuple[str, ...], classes: NDArray[Any]) -> tuple[s
     if len(set(names)) < len(names):
         raise LabelError(f"class_names must be distinct, to tell the classes apart; got {names}.")
     return tuple(str(name) for name in names)
+
+
+def check_channel_names(values: Sequence[str], n_channels: int) -> tuple[str, ...]:
+    """Return one distinct name per channel; by default its number.
+
+    Examples
+    --------
+    >>> check_channel_names([], 2), check_channel_names(["speed", "force"], 2)
+    (('0', '1'), ('speed', 'force'))
+    """
+    if isinstance(values, str):
+        raise ParameterError(f"channel_names must be {n_channels} names, one per channel; got {values!r}.")
+    names = tuple(map(str, values)) or tuple(map(str, range(n_channels)))
+    if len(names) != n_channels or len(set(names)) < n_channels:
+        raise ParameterError(f"channel_names must be {n_channels} different names, one per channel; got {names}.")
+    return names
 
 
 def check_cases(values: ArrayLike, n_cases: int) -> NDArray[np.int64]:

@@ -52,6 +52,7 @@ def describe(explanation: Explanation, encode: Encode) -> dict[str, Any]:
         "n_timepoints": explanation.n_timepoints,
         "n_classes": explanation.n_classes,
         "class_names": list(explanation.class_names),
+        "channel_names": list(explanation.channel_names),
         "classes": encode_labels(explanation.classes),
         "time": _encode_time(explanation.time),
         "cases": explanation.cases.tolist(),
@@ -124,7 +125,8 @@ def read_document(document: dict[str, Any], decode: Decode) -> dict[str, Any]:
             "class_names": tuple(document["class_names"]),
             "classes": decode_labels(document["classes"]),
             "time": _decode_time(document["time"]),
-            # Documents of earlier versions don't number their cases.
+            # Documents of earlier versions neither name their channels nor number their cases.
+            "channel_names": tuple(document.get("channel_names", [])),
             "cases": np.array(document.get("cases", [])),
             "lengths": np.array(document["lengths"]),
             "series": _decode_array("series", document["series"], sizes, decode),

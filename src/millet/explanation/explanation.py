@@ -21,7 +21,7 @@ from millet.explanation.intervals import Interval, find_intervals
 from millet.explanation.targets import find_codes
 
 PER_CASE = ("series", "lengths", "cases", "scores", "logits", "attention", "contributions", "channel_contributions")
-SHARED_WITH_MEMBERS = ("series", "lengths", "cases", "classes", "class_names", "time")
+SHARED_WITH_MEMBERS = ("series", "lengths", "cases", "classes", "class_names", "channel_names", "time")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -45,6 +45,8 @@ class Explanation:
         The labels, in the order of the logits.
     class_names : tuple of str
         What to call the classes in tables and pictures; by default the labels.
+    channel_names : tuple of str
+        What to call the channels; by default their numbers.
     attention : ndarray of shape (n_cases, n_timepoints), or None
         How much each timepoint counted, whatever the class. None where the method has none.
     contributions : ndarray of shape (n_cases, n_classes, n_timepoints), or None
@@ -83,6 +85,7 @@ class Explanation:
     logits: NDArray[Any]
     classes: NDArray[Any]
     class_names: tuple[str, ...] = ()
+    channel_names: tuple[str, ...] = ()
     attention: NDArray[Any] | None = None
     contributions: NDArray[Any] | None = None
     bias: NDArray[Any] | None = None

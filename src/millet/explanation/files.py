@@ -77,7 +77,7 @@ def _read_npz(file: IO[bytes]) -> dict[str, Any]:
 
 def _write_csv(explanation: Explanation, file: IO[bytes]) -> None:
     """One row per timepoint of a case's own length; a missing value is an empty cell."""
-    columns = [f"channel_{channel}" for channel in range(explanation.n_channels)]
+    columns = [f"channel_{channel}" for channel in explanation.channel_names]
     values = [explanation.series]
     if explanation.attention is not None:
         columns.append("attention")
@@ -91,7 +91,7 @@ def _write_csv(explanation: Explanation, file: IO[bytes]) -> None:
         columns += [
             f"contribution_{name}_channel_{channel}"
             for name in explanation.class_names
-            for channel in range(explanation.n_channels)
+            for channel in explanation.channel_names
         ]
         n_cases, _, _, n_timepoints = explanation.channel_contributions.shape
         values.append(explanation.channel_contributions.reshape(n_cases, -1, n_timepoints))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 9.0
+LONGEST_LABEL = 14
 
 
 @final
@@ -77,6 +78,9 @@ class OneCase:
 
     def channel_label(self, channel: int) -> str:
         """Return what to write beside the panel of a channel."""
+        name = self.explanation.channel_names[channel]
+        if name != str(channel):
+            return plain_text(name, LONGEST_LABEL)
         return "value" if len(self.series) == 1 else f"ch. {channel}"
 
 

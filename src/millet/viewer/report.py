@@ -124,6 +124,7 @@ class _Content:
             names = numbers
         self.case_names = None if names is None else [str(name) for name in names]
         self.class_names = _class_names(explanation, dataset)
+        self.channel_names = _channel_names(explanation, dataset)
         self.truth = self._truth(dataset)
         self.regions = None if dataset is None or dataset.relevant is None else self._regions(dataset.relevant)
         self.kept = kept_classes(explanation.probabilities, explanation.lengths, self._known_truth())
@@ -171,7 +172,7 @@ class _Content:
         return {
             "classes": self.class_names,
             "nClasses": e.n_classes,
-            "nChannels": e.n_channels,
+            "channels": self.channel_names,
             "hasAttention": e.attention is not None,
             # Where scores are contributions, too, their mean and the bias make the logit, and the page says so.
             "bias": None if e.bias is None or not _same(e.scores, e.contributions) else _plain(e.bias),
@@ -212,6 +213,15 @@ def _class_names(explanation: Explanation, dataset: Dataset | None) -> list[str]
         str(known.get(label, name)) if name == str(label) else name
         for label, name in zip(labels, explanation.class_names, strict=True)
     ]
+
+
+def _channel_names(explanation: Explanation, dataset: Dataset | None) -> list[str | None]:
+    """Return the explanation's names, or else the dataset's; None for a channel that is only a number."""
+    names = explanation.channel_names
+    numbers = tuple(map(str, range(explanation.n_channels)))
+    if names == numbers and dataset is not None and dataset.channel_names:
+        names = dataset.channel_names
+    return [None if name == number else name for name, number in zip(names, numbers, strict=True)]
 
 
 def _describe_time(time: NDArray[Any]) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class Contents:
         Which timepoints belong to the class's signature, where the file says so.
     class_names : mapping of str to str
         What to call a class, by its label; empty where the file does not say.
+    channel_names : sequence of str
+        What the file calls its channels; empty where it does not say.
     """
 
     X: Series
@@ -46,6 +48,7 @@ class Contents:
     lines: Sequence[int] | None = None
     relevant: NDArray[np.bool_] | None = None
     class_names: Mapping[str, str] = field(default_factory=dict)
+    channel_names: Sequence[str] = ()
 
 
 def stack_cases(blocks: list[Floats]) -> Series:

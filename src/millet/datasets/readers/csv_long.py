@@ -5,7 +5,7 @@ In:  records and column names from `csv_wide`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,7 +57,23 @@ def find_column(file: Path, names: list[str], wanted: frozenset[str], line: int 
     return found[0] if found else None
 
 
-def read_long(file: Path, records: Iterator[tuple[int, list[str]]], names: list[str], case_column: int) -> Contents:
+def folded(header: Sequence[str]) -> list[str]:
+    """Return the names of columns as they are compared: without blanks around them, in lower case."""
+    return [name.strip().casefold() for name in header]
+
+
+def named(titles: Sequence[str]) -> tuple[str, ...]:
+    """Return names that tell channels apart, or none where these don't.
+
+    Examples
+    --------
+    >>> named(["Speed", "Force"]), named(["x", ""]), named(["x", "x"])
+    (('Speed', 'Force'), (), ())
+    """
+    return tuple(titles) if all(titles) and len(set(titles)) == len(titles) else ()
+
+
+def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list[str], case_column: int) -> Contents:
     """Read the rows after the header: a case's rows in file order, or by time where there is a time column.
 
     Parameters
@@ -66,8 +82,8 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], names: list[
         The file, for messages.
     records : iterator of (line, cells)
         The rows.
-    names : list of str
-        The header, in lower case.
+    header : list of str
+        The names of the columns.
     case_column : int
         Which column tells the case.
 
@@ -76,6 +92,7 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], names: list[
     Contents
         Cases in the order in which they first appear.
     """
+    names = folded(header)
     time_column = find_column(file, names, TIME_NAMES)
     label_column = find_column(file, names, LABEL_NAMES)
     special = {case_column, time_column, label_column}
@@ -101,10 +118,11 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], names: list[
         if time_column is not None:
             parse_time = parse_time or _time_parser(cells[time_column])
             case.times.append(_time(file, line, cells[time_column], parse_time))
-    return _contents(file, list(cases.values()), label_column is not None, time_column is not None)
+    titles = [header[channel].strip() for channel in channels]
+    return _contents(file, list(cases.values()), titles, label_column is not None, time_column is not None)
 
 
-def _contents(file: Path, cases: list[_Case], is_labelled: bool, is_timed: bool) -> Contents:
+def _contents(file: Path, cases: list[_Case], titles: list[str], is_labelled: bool, is_timed: bool) -> Contents:
     if not cases:
         raise DatasetFormatError(file, "holds a header only; expected at least one row of data.")
     if not is_timed and all(len(case.rows) == 1 for case in cases):
@@ -124,7 +142,9 @@ def _contents(file: Path, cases: list[_Case], is_labelled: bool, is_timed: bool)
         check_values(file, series[None], [case.line])
         blocks.append(series[None])
     labels = [case.label for case in cases] if is_labelled else None
-    return Contents(X=stack_cases(blocks), labels=labels, lines=[case.line for case in cases])
+    return Contents(
+        X=stack_cases(blocks), labels=labels, lines=[case.line for case in cases], channel_names=named(titles)
+    )
 
 
 def _case_id(file: Path, line: int, cell: str) -> str:

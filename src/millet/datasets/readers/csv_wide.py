@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from millet.datasets.readers.contents import Contents, Floats, check_values, stack_cases
-from millet.datasets.readers.csv_long import CASE_NAMES, LABEL_NAMES, find_column, read_long
+from millet.datasets.readers.csv_long import CASE_NAMES, LABEL_NAMES, find_column, folded, read_long
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_number, parse_row
 from millet.datasets.readers.text import numbered_lines
 from millet.errors import DatasetFormatError
@@ -37,10 +37,10 @@ def read_csv(file: Path) -> Contents:
         raise DatasetFormatError(file, "is empty; expected one row a series, or one row a timepoint.")
     if not is_header(first[1]):
         return _read_wide(file, _before(first, records), names=None)
-    names = [name.strip().casefold() for name in first[1]]
+    names = folded(first[1])
     case_column = find_column(file, names, CASE_NAMES)
     if case_column is not None:
-        return read_long(file, records, names, case_column)
+        return read_long(file, records, first[1], case_column)
     return _read_wide(file, records, names)
 
 

@@ -16,11 +16,11 @@ from millet.datasets.readers.text import check_expansion
 from millet.errors import DatasetFormatError
 
 Array = NDArray[Any]
-_MEMBERS = ("X", "y", "lengths", "relevant", "classes", "class_names")
+_MEMBERS = ("X", "y", "lengths", "relevant", "classes", "class_names", "channel_names")
 
 
 def read_npz(file: Path) -> Contents:
-    """Read an ``.npz`` with ``X`` and optionally ``y``, ``lengths``, ``relevant``, ``classes``, ``class_names``.
+    """Read an ``.npz`` with ``X`` and optionally labels, lengths, relevant timepoints and names.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def read_npz(file: Path) -> Contents:
     if "X" not in members:
         raise DatasetFormatError(file, "holds no array 'X'; expected X, and y where there are labels.")
     X = _as_cases(file, members["X"]).astype(np.float64, copy=False)
-    n_cases, _, n_timepoints = X.shape
+    n_cases, n_channels, n_timepoints = X.shape
     relevant = members.get("relevant")
     if relevant is not None:
         if relevant.shape != (n_cases, n_timepoints) or not np.isin(relevant, (0, 1)).all():
@@ -52,7 +52,8 @@ def read_npz(file: Path) -> Contents:
     check_every_case(file, series)
     labels = _as_labels(file, members["y"], n_cases) if "y" in members else None
     names = _class_names(file, labels, members.get("classes"), members.get("class_names"))
-    return Contents(X=series, labels=labels, relevant=relevant, class_names=names)
+    channels = _channel_names(file, members.get("channel_names"), n_channels)
+    return Contents(X=series, labels=labels, relevant=relevant, class_names=names, channel_names=channels)
 
 
 def read_npy(file: Path) -> Contents:
@@ -146,6 +147,17 @@ def _cut(X: NDArray[np.float64], lengths: list[int]) -> Series:
     if len(set(lengths)) == 1:
         return np.ascontiguousarray(X[:, :, : lengths[0]])
     return [case[:, :length].copy() for case, length in zip(X, lengths, strict=True)]
+
+
+def _channel_names(file: Path, names: Array | None, n_channels: int) -> list[str]:
+    if names is None:
+        return []
+    texts = label_texts(names.ravel())
+    if len(texts) != n_channels or len(set(texts)) < n_channels:
+        raise DatasetFormatError(
+            file, f"'channel_names' must be {n_channels} different names, one per channel; got {', '.join(texts)}."
+        )
+    return texts
 
 
 def _class_names(

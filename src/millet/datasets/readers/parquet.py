@@ -10,7 +10,7 @@ import numpy as np
 from millet.datasets.dataset import Series
 from millet.datasets.labels import label_texts
 from millet.datasets.readers.contents import Contents, Floats, check_every_case, stack_cases
-from millet.datasets.readers.csv_long import LABEL_NAMES, find_column
+from millet.datasets.readers.csv_long import LABEL_NAMES, find_column, folded, named
 from millet.errors import DatasetFormatError, import_extra
 
 
@@ -35,7 +35,7 @@ def read_parquet(file: Path) -> Contents:
         raise DatasetFormatError(
             file, f"is damaged or cut off ({error}); expected a table as Parquet stores it."
         ) from error
-    names = [name.strip().casefold() for name in table.column_names]
+    names = folded(table.column_names)
     label_column = find_column(file, names, LABEL_NAMES, line=None)
     # pandas stores an index without a name under this one.
     columns = [c for c, name in enumerate(names) if c != label_column and not name.startswith("__index_level_")]
@@ -47,7 +47,8 @@ def read_parquet(file: Path) -> Contents:
     X = _read_lists(file, pyarrow, table, columns) if are_lists[0] else _read_wide(file, pyarrow, table, columns)
     check_every_case(file, X)
     labels = None if label_column is None else label_texts(table.column(label_column).to_pylist())
-    return Contents(X=X, labels=labels)
+    titles = [table.column_names[c].strip() for c in columns] if are_lists[0] else []
+    return Contents(X=X, labels=labels, channel_names=named(titles))
 
 
 def _is_list(pyarrow: Any, kind: Any) -> bool:

@@ -173,8 +173,7 @@ class Chart {
     const shown = this.layout.panels.filter((panel) => panel.kind === "series").slice(0, 8);
     const lines = [["time", this.axis.describe(timepoint)]];
     for (const { channel } of shown) {
-      const label = one.channels.length > 1 ? `channel ${channel}` : "value";
-      lines.push([label, formatNumber(one.channels[channel].values[timepoint], 4)]);
+      lines.push([channelLabel(channel), formatNumber(one.channels[channel].values[timepoint], 4)]);
     }
     lines.push(["evidence", formatSigned(one.evidence(code).values[timepoint])]);
     if (one.attention) lines.push(["attention", formatNumber(one.attention.values[timepoint])]);

@@ -2,9 +2,11 @@
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const nCases = report.cases.lengths.length;
+const nChannels = report.channels.length;
 const labelled = report.cases.truth !== null;
 
 const caseName = (index) => (report.cases.names ? report.cases.names[index] : String(index));
+const channelLabel = (channel) => report.channels[channel] ?? (nChannels > 1 ? `channel ${channel}` : "value");
 const isRight = (index) => report.cases.truth[index] === report.cases.predicted[index];
 
 /** Lowest and highest of any stretch of values in logarithmic time; missing values (NaN) do not count. */
@@ -90,9 +92,9 @@ class Case {
   }
 
   readChannels(reader) {
-    const offsets = reader.take(Float64Array, report.nChannels);
-    const scales = reader.take(Float64Array, report.nChannels);
-    const values = reader.take(Float32Array, report.nChannels * this.length);
+    const offsets = reader.take(Float64Array, nChannels);
+    const scales = reader.take(Float64Array, nChannels);
+    const values = reader.take(Float32Array, nChannels * this.length);
     return Array.from(offsets, (offset, channel) => {
       const own = values.subarray(channel * this.length, (channel + 1) * this.length);
       return new Track(Float64Array.from(own, (value) => offset + scales[channel] * value));

@@ -41,7 +41,7 @@ function exportPicture(chart) {
 function exportTable(one, axis) {
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const cell = (value) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(6))));
-  const tracks = one.channels.map((track, channel) => [`channel_${channel}`, track.values]);
+  const tracks = one.channels.map((track, channel) => [`channel_${report.channels[channel] ?? channel}`, track.values]);
   if (one.attention) tracks.push(["attention", one.attention.values]);
   for (const code of one.kept) tracks.push([`score_${className(code)}`, one.evidence(code).values]);
   const relevant = report.cases.regions !== null;

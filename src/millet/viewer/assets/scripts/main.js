@@ -23,7 +23,7 @@ const memory = {
 function showSummary() {
   byId("title").textContent = report.title;
   const classes = plural(report.nClasses, "class", "classes");
-  const channels = report.nChannels > 1 ? `, ${plural(report.nChannels, "channel")}` : "";
+  const channels = nChannels > 1 ? `, ${plural(nChannels, "channel")}` : "";
   const lengths = report.cases.lengths;
   const [shortest, longest] = lengths.reduce(([low, high], n) => [Math.min(low, n), Math.max(high, n)], [Infinity, 0]);
   const least = shortest === longest ? "" : `${shortest.toLocaleString("en")} to `;
@@ -142,10 +142,10 @@ class Page {
 
   wireChannels() {
     const pager = byId("channels");
-    byId("channel-pager").hidden = report.nChannels <= MOST_CHANNELS;
-    for (let first = 0; first < report.nChannels; first += MOST_CHANNELS) {
-      const last = Math.min(report.nChannels, first + MOST_CHANNELS) - 1;
-      pager.append(element("option", { value: String(first), text: `${first} to ${last} of ${report.nChannels}` }));
+    byId("channel-pager").hidden = nChannels <= MOST_CHANNELS;
+    for (let first = 0; first < nChannels; first += MOST_CHANNELS) {
+      const last = Math.min(nChannels, first + MOST_CHANNELS) - 1;
+      pager.append(element("option", { value: String(first), text: `${first} to ${last} of ${nChannels}` }));
     }
     pager.addEventListener("change", () => {
       this.chart.firstChannel = Number(pager.value);

@@ -223,12 +223,12 @@ function titlePanels(context, { layout, one, code, colours }) {
   for (const panel of layout.panels) {
     if (panel.kind === "scores") above(panel, `Evidence for ${report.classes[code]}`);
     if (panel.kind === "attention") above(panel, "Attention, the same for every class");
-    if (panel.kind === "series" && one.channels.length > 1) {
+    if (panel.kind === "series" && (nChannels > 1 || report.channels[0])) {
       context.lineWidth = 3;
       context.strokeStyle = colours.halo;
       context.fillStyle = colours.ink;
-      context.strokeText(`channel ${panel.channel}`, layout.left + 6, panel.top + 15);
-      context.fillText(`channel ${panel.channel}`, layout.left + 6, panel.top + 15);
+      context.strokeText(channelLabel(panel.channel), layout.left + 6, panel.top + 15);
+      context.fillText(channelLabel(panel.channel), layout.left + 6, panel.top + 15);
       context.fillStyle = colours.quiet;
     }
   }
