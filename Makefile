@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test check format clean
+.PHONY: demo test coverage check format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/millet demo
 
 test: check
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Which lines no test runs; slower.
+coverage: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov=millet --cov-report=term-missing:skip-covered
 
 # Everything but the tests: seconds, not minutes.
 check: $(VENV)/.installed-dev

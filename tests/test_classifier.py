@@ -1,5 +1,6 @@
 """`MilletClassifier`: scikit-learn's contract, evidence that adds up, and what users bring."""
 
+import copy
 import pickle
 import warnings
 
@@ -20,6 +21,7 @@ import millet
 from millet import MilletClassifier
 from millet.errors import LabelError, MilletError, ParameterError, SeriesError, StorageError, UnknownNameError
 from millet.nn import BACKBONES, POOLINGS, ConjunctivePooling
+from millet.nn.lite import Lite
 from millet.training import Recipe
 
 
@@ -313,6 +315,23 @@ def test_checkpoints_of_another_run_are_not_mixed_up(bumps, tmp_path):
         quick(checkpoint_dir=tmp_path).fit(X + 1, y)
 
 
+def test_checkpoints_that_began_with_other_weights_are_not_taken_up(bumps, tmp_path):
+    X, y = bumps
+    clf = quick(checkpoint_dir=tmp_path / "warm", warm_start=True).fit(X, y)
+    with pytest.raises(StorageError, match="different: initial weights"):
+        clf.fit(X, y)
+    one, other = (fresh_lite(seed) for seed in (0, 1))
+    first = quick(one, checkpoint_dir=tmp_path / "own").fit(X, y).logits(X)
+    np.testing.assert_array_equal(quick(one, checkpoint_dir=tmp_path / "own").fit(X, y).logits(X), first)
+    with pytest.raises(StorageError, match="different: initial weights"):
+        quick(other, checkpoint_dir=tmp_path / "own").fit(X, y)
+
+
+def fresh_lite(seed):
+    torch.manual_seed(seed)
+    return Lite(1)
+
+
 def test_an_unseeded_run_resumes_with_its_own_seeds(bumps, tmp_path):
     X, y = bumps
     first = quick(random_state=None, checkpoint_dir=tmp_path).fit(X, y)
@@ -414,11 +433,36 @@ def test_bad_data_is_refused_before_training(bumps, kind, monkeypatch):
 
 def test_odd_but_usable_data_is_used(bumps):
     X, y = bumps
-    quick().fit(_with(X, 3, 7.0), y)  # a constant series
-    quick().fit(X[[0, 1, 2, 3, 25]], y[[0, 1, 2, 3, 25]])  # a class with one case
-    quick().fit(X[[0, 25]], y[[0, 25]])  # as many cases as classes
-    quick().fit(X[:, :, :2], y)  # two timepoints
-    quick().fit(_with(X, (slice(None), 0, slice(30, None)), np.nan), y)
+    for odd, labels in (
+        (_with(X, 3, 7.0), y),  # a constant series
+        (X[[0, 1, 2, 3, 25]], y[[0, 1, 2, 3, 25]]),  # a class with one case
+        (X[[0, 25]], y[[0, 25]]),  # as many cases as classes
+        (X[:, :, :2], y),  # two timepoints
+        (_with(X, (slice(None), 0, slice(30, None)), np.nan), y),
+    ):
+        assert np.isfinite(quick().fit(odd, labels).logits(odd)).all()
+
+
+@pytest.mark.parametrize(("name", "value"), [("device", "gpu"), ("device", "cuda:7"), ("precision", "32 bits")])
+def test_hardware_that_is_not_known_is_refused(bumps, tmp_path, name, value):
+    with pytest.raises(UnknownNameError, match=f"Unknown {name}"):
+        quick(**{name: value}, checkpoint_dir=tmp_path / "run").fit(*bumps)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there_is_refused_before_training(bumps):
+    with pytest.raises(ParameterError, match=r"device='cuda' is not there.*device='auto'"):
+        quick(device="cuda").fit(*bumps)
+
+
+def test_logarithms_of_probabilities_do_not_underflow(fitted, bumps):
+    X, _ = bumps
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X), rtol=1e-12)
+    sure = np.array([[0.0, 2000.0]])
+    fitted = copy.copy(fitted)
+    fitted.logits = lambda X: sure
+    assert fitted.predict_log_proba(X[:1]).tolist() == [[-2000.0, 0.0]]
 
 
 def test_other_lengths_are_fine_at_predict_time_other_channels_are_not(bumps, fitted):

@@ -201,7 +201,6 @@ def test_without_labels_evidence_can_still_be_scored(classifier, web_traffic):
         ({"explanation": np.full((4, 2, 9), np.nan)}, ParameterError, "explanation must be finite"),
         ({"model": lambda X: np.ones((len(X), 3))}, ParameterError, "3 numbers a case, but there are 2 classes"),
         ({"model": lambda X: 1 / 0}, ParameterError, "ZeroDivisionError"),
-        ({"dataset": made_of(np.ones((4, 1, 9)), [0, 1])}, LabelError, "one label for each of the 4 cases"),
         ({"model": Mute()}, ParameterError, "explain must return an Explanation; got NoneType"),
         ({"random_state": "x"}, ParameterError, "random_state"),
     ],

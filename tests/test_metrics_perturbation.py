@@ -18,6 +18,7 @@ from millet.metrics import (
     aopcr,
     comprehensiveness,
     faithfulness,
+    gini,
     normalised_aopcr,
     perturbation_curve,
     sufficiency,
@@ -192,8 +193,12 @@ def test_a_bad_removal_is_refused(classifier, bumps, removed, message):
 def test_good_evidence_beats_chance_and_its_opposite_loses(classifier, bumps):
     X = bumps[0][15:25]
     scores = classifier.explain(X).scores
-    assert aopcr(classifier, X, scores).mean() > 0
+    found = aopcr(classifier, X, scores)
+    assert found.mean() > 0
     assert aopcr(classifier, X, -scores).mean() < 0
+    np.testing.assert_array_equal(aopcr(classifier, X, classifier.explain(X)), found)
+    with pytest.raises(ParameterError, match=r"got an Explanation.*pass e\.scores"):
+        gini(classifier.explain(X))
 
 
 def test_constant_scores_are_an_order_of_time():

@@ -18,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import writers
+from millet.datasets import Dataset
 from millet.datasets.files import READERS, load_file, load_splits
 from millet.datasets.labels import parse_labels
 from millet.datasets.readers import numbers, text
 from millet.datasets.readers.numbers import MISSING, MISSING_OR_EMPTY, SeriesParser, parse_row
 from millet.datasets.readers.plain import parse_plain_rows
-from millet.errors import DatasetFormatError, MilletError, MissingExtraError
+from millet.errors import DatasetFormatError, MilletError, MissingExtraError, ParameterError
 
 AEON = Path(importlib.util.find_spec("aeon").origin).parent / "datasets" / "data"
 
@@ -852,3 +853,17 @@ def test_some_cases_of_a_dataset_keep_all_that_is_known_of_them(tmp_path):
     assert [case.tolist() for case in some.X] == [[[7, 9], [8, 9]], [[1], [6]]]
     assert (some.y.tolist(), some.classes.tolist()) == (["b", "b"], ["a", "b"])
     assert some.channel_names == data.channel_names
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"y": [0, 1, 0]}, r"y must have shape \(2,\).*got \(3,\)"),
+        ({"y": [0, 1], "class_names": ("only",)}, "class_names must have shape"),
+        ({"relevant": np.ones((2, 4), dtype=bool)}, r"relevant must have shape \(2, 3\)"),
+        ({"channel_names": ("x", "z")}, r"channel_names must have shape \(1,\)"),
+    ],
+)
+def test_parts_of_a_dataset_must_fit_together(parts, words):
+    with pytest.raises(ParameterError, match=words):
+        Dataset(X=np.ones((2, 3)), **parts)

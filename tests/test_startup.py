@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -28,12 +27,7 @@ def test_nothing_heavy_is_imported(what, tmp_path):
     assert loaded & HEAVY == set()
 
 
-@pytest.mark.parametrize("command", [["-c", "import millet"], ["-m", "millet.cli", "--help"]])
-def test_it_answers_in_half_a_second(command):
-    def seconds():
-        start = time.perf_counter()
-        subprocess.run([sys.executable, *command], capture_output=True, check=True)
-        return time.perf_counter() - start
-
-    # The best of five: other programs may keep the machine busy.
-    assert min(seconds() for _ in range(5)) < 0.5
+def test_packages_are_there_without_an_import_of_their_own():
+    code = "import millet; assert all(hasattr(millet, name) for name in dir(millet)); print(millet.plots.__name__)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "millet.plots\n"

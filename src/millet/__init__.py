@@ -1,7 +1,7 @@
 """Classify time series and see why.
 
 A time series is a bag of timepoints; one forward pass gives the class and the signed, class-wise evidence of
-every timepoint. The names below are loaded on first use, so ``import millet`` is quick.
+every timepoint. Names and packages are loaded on first use, so ``import millet`` is quick.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ _HOMES = {
     "perturbation_curve": "millet.metrics",
     "plot_explanation": "millet.plots",
 }
+
+_PACKAGES = (
+    "benchmark", "datasets", "explanation", "metrics", "nn", "plots", "posthoc", "report", "rocket", "statistics",
+    "training", "viewer", "zoo",
+)  # fmt: skip
 
 __all__ = [
     "AveragedClassifier",
@@ -67,10 +72,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"millet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'millet' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_PACKAGES])

@@ -64,8 +64,8 @@ class MilletClassifier(EvidenceClassifier):
     device : str, default="auto"
         "cpu", "cuda", "mps", or "auto" for the best there is.
     precision : str, default="32-true"
-        Anything Lightning Fabric knows, such as "bf16-mixed" or "64-true"; "auto" is bf16 where the hardware computes
-        in it.
+        "64-true", "16-mixed", "16-true", "bf16-mixed", "bf16-true", as Lightning Fabric calls them; "auto" is bf16
+        where the hardware computes in it.
     n_jobs : int, default=-1
         Members trained at a time, each in a process; -1 is one a core. The weights do not depend on it.
     random_state : int, RandomState or None, default=None

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
@@ -174,9 +175,11 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class, in the order of `classes_`: (n_cases, n_classes)."""
-        logits = self.logits(X)
-        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(self.logits(X), axis=1))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithm of every class's probability, in the order of `classes_`: (n_cases, n_classes)."""
+        return np.asarray(log_softmax(self.logits(X), axis=1))
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the fitted classifier to a folder of JSON and safetensors, whole or not at all.

@@ -119,7 +119,7 @@ def evaluate(
         lookup("metric", name, METRICS)
     subject = Subject(model, dataset.X, removal=removal, batch_size=batch_size, random_state=seed, progress=progress)
     classes = _classes(model, dataset, subject)
-    codes = None if dataset.y is None else _codes(dataset.y, classes, len(subject))
+    codes = None if dataset.y is None else _codes(dataset.y, classes)
     if explanation is None and (metrics is None or any(METRICS[name][0] != "labels" for name in metrics)):
         explanation = _explained(model, dataset.X)
     evidence = _Evidence(explanation, dataset, subject, classes, codes)
@@ -181,15 +181,12 @@ def _classes(model: Any, dataset: Dataset, subject: Subject) -> NDArray[Any]:
     return classes
 
 
-def _codes(y: NDArray[Any], classes: NDArray[Any], n_cases: int) -> Integers:
-    labels = np.asarray(y)
-    if labels.shape != (n_cases,):
-        raise LabelError(f"dataset.y must be one label for each of the {n_cases} cases; got shape {labels.shape}.")
+def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> Integers:
     places = {label: code for code, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in places]
     if unknown:
         raise LabelError(
-            f"{len(unknown)} of {n_cases} cases have a label that is none of the model's classes "
+            f"{len(unknown)} of {len(labels)} cases have a label that is none of the model's classes "
             f"({', '.join(map(str, classes.tolist()))}); the first is {unknown[0]!r}. Leave these cases out, or "
             "train on all classes."
         )

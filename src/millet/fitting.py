@@ -7,6 +7,7 @@ Out: networks, history and a summary, for `millet.classifier`.
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_r
 Codes = NDArray[np.int64]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
+PRECISIONS = ("auto", "32-true", "64-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed")
 
 
 def fit_members(
@@ -60,7 +62,11 @@ def fit_members(
     seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]
     folder = None if classifier.checkpoint_dir is None else Path(classifier.checkpoint_dir)
     if folder is not None:
-        prepared = {"data": data["fingerprint"], "normalised": bags.normalisation is True}
+        prepared = {
+            "data": data["fingerprint"],
+            "normalised": bags.normalisation is True,
+            **_given_weights([*previous, classifier.backbone, classifier.pooling]),
+        }
         seeds = _claim_checkpoints(folder, classifier, recipe, prepared, seeds)
     training, validation = _split(classifier, bags, codes, seeds[0])
     weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
@@ -108,7 +114,7 @@ def check_parameters(classifier: Any) -> Recipe:
         number("max_time", classifier.max_time, above=0)
     check_normalise(classifier.normalise)
     jobs(classifier.n_jobs)
-    lookup("device", classifier.device, dict.fromkeys(DEVICES))
+    check_hardware(classifier.device, classifier.precision)
     not_callable = [callback for callback in classifier.callbacks if not callable(callback)]
     if not_callable:
         raise ParameterError(f"callbacks must be callables that take an EpochRecord; got {not_callable[0]!r}.")
@@ -165,6 +171,17 @@ def _class_weights(class_weight: Any, classes: NDArray[Any], codes: Codes) -> li
     return [number("class_weight", float(weight), at_least=0) for weight in weights]
 
 
+def check_hardware(device: str, precision: str) -> None:
+    """Refuse a device that is not there, and a precision that is not known."""
+    lookup("device", device, dict.fromkeys(DEVICES))
+    lookup("precision", precision, dict.fromkeys(PRECISIONS))
+    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not present.get(device, True):
+        raise ParameterError(
+            f"device={device!r} is not there, or this torch was not built for it. Use device='auto'."
+        )
+
+
 def choose_hardware(device: str, precision: str) -> tuple[str, str]:
     """Return device and precision with "auto" decided."""
     if device == "auto":
@@ -178,6 +195,19 @@ def _computes_in_bf16(device: str) -> bool:
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported())
     return device == "cpu" and bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
+
+
+def _given_weights(modules: Sequence[Any]) -> dict[str, str]:
+    """Return a fingerprint of the weights that training starts from, where these were given and not drawn."""
+    given = [module for module in modules if isinstance(module, torch.nn.Module)]
+    if not given:
+        return {}
+    digest = hashlib.sha256()
+    for module in given:
+        for name, tensor in module.state_dict().items():
+            digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+            digest.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return {"initial weights": digest.hexdigest()}
 
 
 def _claim_checkpoints(

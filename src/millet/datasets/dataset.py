@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millet.containers import as_cases
+from millet.errors import ParameterError
 
 Series = NDArray[np.floating[Any]] | list[NDArray[np.floating[Any]]]
 
@@ -71,6 +72,22 @@ class Dataset:
                 object.__setattr__(self, "classes", np.unique(self.y))
         if not self.class_names:
             object.__setattr__(self, "class_names", tuple(str(label) for label in self.classes))
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Refuse parts that are not of the same cases, classes and channels."""
+        longest = int(self.lengths.max(initial=0))
+        for name, found, wanted in (
+            ("y", None if self.y is None else self.y.shape, (len(self),)),
+            ("relevant", None if self.relevant is None else np.shape(self.relevant), (len(self), longest)),
+            ("class_names", (len(self.class_names),), (len(self.classes),)),
+            ("channel_names", (len(self.channel_names),) if self.channel_names else None, (self.n_channels,)),
+        ):
+            if found not in (None, wanted):
+                raise ParameterError(
+                    f"{name} must have shape {wanted} for {len(self)} cases, {self.n_channels} channels, {longest} "
+                    f"timepoints and {len(self.classes)} classes; got {found}."
+                )
 
     def __len__(self) -> int:
         return len(self.X)
@@ -99,7 +116,7 @@ class Dataset:
     @property
     def n_channels(self) -> int:
         """Number of channels of every series."""
-        return int(self.X[0].shape[0])
+        return int(self.X[0].shape[0]) if len(self.X) else 0
 
     @property
     def lengths(self) -> NDArray[np.int64]:

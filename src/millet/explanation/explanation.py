@@ -131,9 +131,9 @@ class Explanation:
     @property
     def probabilities(self) -> NDArray[np.float64]:
         """Softmax of the logits, shape (n_cases, n_classes)."""
-        logits = self.logits.astype(np.float64)
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+        from scipy.special import softmax  # slow to import, and not always needed
+
+        shares: NDArray[np.float64] = softmax(self.logits.astype(np.float64), axis=1)
         return shares
 
     @property

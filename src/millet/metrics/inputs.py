@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from millet.errors import LabelError, ParameterError
+from millet.explanation import Explanation
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,6 +22,11 @@ Mask = NDArray[np.bool_]
 
 def as_numbers(name: str, values: Any) -> Floats:
     """Return an array of finite numbers."""
+    if isinstance(values, Explanation):
+        raise ParameterError(
+            f"{name} must be an array; got an Explanation. Of an explanation e, pass e.scores, or, where one class a "
+            "case is wanted, e.scores[range(len(e)), e.predicted_codes]."
+        )
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

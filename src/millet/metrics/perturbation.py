@@ -65,7 +65,7 @@ def perturbation_curve(
         `decision_function`; or a function from series to (n_cases, n_classes) numbers.
     X : array-like of shape (n_cases, n_timepoints) or (n_cases, n_channels, n_timepoints), or list
         The series. The model is given batches of the same kind.
-    scores : array-like of shape (n_cases, n_timepoints) or (n_cases, n_classes, n_timepoints)
+    scores : Explanation, or array-like of shape (n_cases, n_timepoints) or (n_cases, n_classes, n_timepoints)
         The evidence for the target class, or for each class. Beyond the end of a case it is ignored.
     target : int or array-like of int, shape (n_cases,), optional
         The class, as a position among the model's outputs; by default what the model predicts for the whole series.

@@ -19,6 +19,7 @@ from millet.bags import as_bags
 from millet.checks import integer
 from millet.containers import as_cases
 from millet.errors import ParameterError, lookup
+from millet.explanation import Explanation
 from millet.metrics.inputs import Floats, Integers, Mask, as_numbers, as_targets
 from millet.metrics.models import deletes_timepoints, logits_of
 from millet.metrics.removal import REMOVALS, delete
@@ -112,7 +113,7 @@ class Subject:
 
     def scores_of(self, scores: Any, target: Integers) -> Floats:
         """Return the scores of the target class, (n_cases, n_timepoints), from those or from scores per class."""
-        array = as_numbers("scores", scores)
+        array = as_numbers("scores", scores.scores if isinstance(scores, Explanation) else scores)
         longest, n_classes = int(self.lengths.max()), self.logits.shape[1]
         per_class = array.ndim == 3 and array.shape[1] == n_classes
         if not (array.ndim == 2 or per_class) or len(array) != len(self) or array.shape[-1] < longest:

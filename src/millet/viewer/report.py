@@ -91,7 +91,7 @@ def write_report(
     """
     content = _Content(explanation, dataset, case_names)
     description = {
-        "title": title or (_dataset_title(dataset) if dataset is not None else "What the model saw"),
+        "title": title or _dataset_title(dataset) or "What the model saw",
         "version": __version__,
         "method": explanation.method,
         "source": dataset.source if dataset is not None else "",
@@ -201,7 +201,9 @@ class _Content:
         )
 
 
-def _dataset_title(dataset: Dataset) -> str:
+def _dataset_title(dataset: Dataset | None) -> str:
+    if dataset is None or not dataset.name:
+        return ""
     return f"{dataset.name} ({dataset.split})" if dataset.split else dataset.name
 
 
