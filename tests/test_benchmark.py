@@ -22,7 +22,14 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
 from millet.benchmark.rows import RowsFile, key_of
 from millet.cli import cli
-from millet.errors import DatasetFormatError, MilletError, MissingExtraError, ParameterError, StorageError
+from millet.errors import (
+    DatasetFormatError,
+    MilletError,
+    MissingExtraError,
+    ParameterError,
+    StorageError,
+    UnknownNameError,
+)
 from millet.locks import locked
 from millet.training import loop
 
@@ -144,6 +151,13 @@ def test_a_file_that_is_no_toml_is_refused_with_its_name(tmp_path):
         load_experiment(tmp_path / "toy.toml")
     with pytest.raises(DatasetFormatError, match="can't be read"):
         load_experiment(tmp_path / "absent.toml")
+
+
+def test_experiments_that_come_along_are_found_by_name():
+    file = EXPERIMENTS[0].with_name("webtraffic.toml")
+    assert load_experiment("webtraffic", "paper") == load_experiment(file, "paper")
+    with pytest.raises(UnknownNameError, match=r"Unknown experiment 'webtrafic'.*Did you mean 'webtraffic'"):
+        load_experiment("webtrafic")
 
 
 # The grid

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -45,11 +46,16 @@ def test_every_public_name_is_there_and_documented():
         _ = millet.nonsense
 
 
-@pytest.mark.parametrize("package", ["millet.nn", "millet.training", "millet.plots", "millet.explanation"])
+@pytest.mark.parametrize("package", millet.PACKAGES)
 def test_packages_export_what_they_say(package):
-    module = importlib.import_module(package)
+    module = importlib.import_module(f"millet.{package}")
     for name in module.__all__:
         assert inspect.getdoc(getattr(module, name)) or not callable(getattr(module, name)), f"{package}.{name}"
+
+
+def test_the_page_of_all_public_names_is_up_to_date():
+    written = runpy.run_path(str(ROOT / "docs" / "scripts" / "api.py"))["page"]()
+    assert (ROOT / "docs" / "api.md").read_text() == written, "run docs/scripts/api.py"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)

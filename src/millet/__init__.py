@@ -31,9 +31,9 @@ _HOMES = {
     "plot_explanation": "millet.plots",
 }
 
-_PACKAGES = (
-    "benchmark", "datasets", "explanation", "metrics", "nn", "plots", "posthoc", "report", "rocket", "statistics",
-    "training", "viewer", "zoo",
+PACKAGES = (
+    "benchmark", "datasets", "explanation", "metrics", "nn", "plots", "posthoc", "report", "statistics",
+    "training", "viewer",
 )  # fmt: skip
 
 __all__ = [
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
+    if name in PACKAGES:
         return importlib.import_module(f"millet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'millet' has no attribute {name!r}")
@@ -80,4 +80,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_PACKAGES])
+    return sorted([*__all__, *PACKAGES])

@@ -16,6 +16,7 @@ from typing import Any
 from millet.benchmark.models import MethodSpec, ModelSpec, parse_methods, parse_models
 from millet.benchmark.sources import DataSpec, parse_datasets
 from millet.benchmark.tomltable import Table
+from millet.carried import carried
 from millet.errors import DatasetFormatError, ParameterError, lookup
 from millet.evaluation import METRICS
 from millet.training import Recipe, as_recipe
@@ -85,7 +86,7 @@ def load_experiment(
     Parameters
     ----------
     file : path-like
-        A TOML file; ``docs/benchmark.md`` describes its keys.
+        A TOML file; ``docs/benchmark.md`` describes its keys. Or the name of one that comes along, such as "ucr".
     tier : {"smoke", "short", "paper"}
     path : path-like, optional
         Folder with datasets, as for `millet.load_dataset`; names found there may be used besides the archive's.
@@ -131,6 +132,9 @@ def tiers_of(file: str | PathLike[str]) -> list[str]:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    if not file.suffix and not file.exists():
+        files = {known.stem: known for known in carried("experiments", "experiments").glob("*.toml")}
+        file = lookup("experiment", str(file), files)
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

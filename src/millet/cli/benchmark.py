@@ -37,6 +37,8 @@ def benchmark(
 ) -> None:  # fmt: skip
     """Run a grid of datasets, models and repeats from an experiment file.
 
+    EXPERIMENT is a TOML file, or the name of one that comes along, such as webtraffic or ucr.
+
     After an interruption, the same command goes on where it was. A cell that fails is recorded, and the others are
     run; the exit code is then 1.
     """

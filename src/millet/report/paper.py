@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millet.carried import carried
 from millet.errors import UnknownNameError, did_you_mean
-
-# A wheel carries the files inside the package; a checkout keeps them where its results are.
-_FOLDERS = (Path(__file__).parent / "paper_tables", Path(__file__).parents[3] / "results" / "published")
 
 
 @dataclass(frozen=True)
@@ -89,4 +87,4 @@ def paper_table(name: str) -> PaperTable:
 
 
 def _folder() -> Path:
-    return next((folder for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0])
+    return carried("paper_tables", "results/published")
