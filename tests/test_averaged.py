@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from millet import AveragedClassifier, MilletClassifier, RocketMilletClassifier, evaluate, load_classifier
@@ -98,6 +99,19 @@ def test_fitting_leaves_the_given_classifiers_alone(bumps):
     average.fit(*bumps)
     assert not hasattr(given, "model_")
     assert clone(average).classifiers[0].n_features == 252
+
+
+def test_parameters_of_the_classifiers_are_searched_by_position(bumps):
+    given = AveragedClassifier([rocket(), AveragedClassifier([network(), rocket()])])
+    assert given.get_params()["1__0__n_epochs"] == 3
+    given.set_params(**{"0__head": "ridge", "1__0__n_epochs": 5})
+    assert (given.classifiers[0].head, given.classifiers[1].classifiers[0].n_epochs) == ("ridge", 5)
+    average = AveragedClassifier([rocket(), rocket(random_state=1)])
+    search = GridSearchCV(average, {"1__head": ["ridge", "multinomial"], "weights": [(1, 2)]}, cv=2).fit(*bumps)
+    assert search.best_estimator_.classifiers[1].head == search.best_params_["1__head"]
+    assert average.classifiers[1].head == "multinomial", "the given ones are left alone"
+    with pytest.raises(ValueError, match="Invalid parameter '7'"):
+        average.set_params(**{"7__head": "ridge"})
 
 
 def test_it_is_scored_as_a_model_with_members(bumps, both):

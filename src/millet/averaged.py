@@ -40,6 +40,7 @@ class AveragedClassifier(EvidenceClassifier):
     classifiers : sequence of classifiers
         `MilletClassifier`, `RocketMilletClassifier`, or averages of these; copies are fitted. To average classifiers
         that are fitted already, use `AveragedClassifier.of_fitted`.
+        Their parameters are set by position: ``set_params(**{"0__n_epochs": 50})``, also in a grid search.
     weights : sequence of float, optional
         How much each one counts, in any unit; by default they count alike.
 
@@ -141,6 +142,16 @@ class AveragedClassifier(EvidenceClassifier):
         self.classifiers_ = fitted
         self.training_summary_ = {**data_summary(bags, codes), "seconds": round(time.monotonic() - started, 3)}
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; those of the classifiers, if `deep`, by position, such as ``0__n_epochs``."""
+        parameters: dict[str, Any] = super().get_params(deep=False)
+        if deep and isinstance(self.classifiers, Sequence):
+            for position, classifier in enumerate(self.classifiers):
+                if isinstance(classifier, EvidenceClassifier):  # `fit` refuses others
+                    parameters[f"{position}"] = classifier
+                    parameters |= {f"{position}__{name}": value for name, value in classifier.get_params().items()}
+        return parameters
 
     def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the mean of the logits, in the order of `classes_`: (n_cases, n_classes).
