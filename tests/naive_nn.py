@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 NUMPY_MODES = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}
-D_EMBEDDING = 128
 
 
 def pad_case(case: Tensor, left: int, right: int, padding: str) -> Tensor:
@@ -53,13 +52,13 @@ def encode_positions(positions: np.ndarray, d_model: int) -> np.ndarray:
 
 
 class Conv(nn.Conv1d):
-    def __init__(self, n_in: int, n_out: int, kernel_size: int, padding: str) -> None:
-        super().__init__(n_in, n_out, kernel_size)
+    def __init__(self, n_in: int, n_out: int, kernel_size: int, padding: str, **more: int) -> None:
+        super().__init__(n_in, n_out, kernel_size, **more)
         self.edge = padding
 
     def forward(self, cases: list[Tensor]) -> list[Tensor]:
-        left = (self.kernel_size[0] - 1) // 2
-        right = self.kernel_size[0] - 1 - left
+        reach = (self.kernel_size[0] - 1) * self.dilation[0]
+        left, right = reach // 2, reach - reach // 2
         return [super(Conv, self).forward(pad_case(case, left, right, self.edge)[None])[0] for case in cases]
 
 
@@ -134,6 +133,57 @@ class InceptionBlock(nn.Module):
         return Relu()(add(self.inception_modules(cases), self.residual(cases)))
 
 
+def separable(n_in: int, n_out: int, kernel_size: int, padding: str, dilation: int = 1) -> nn.Sequential:
+    depthwise = Conv(n_in, n_in, kernel_size, padding, groups=n_in, dilation=dilation, bias=False)
+    return nn.Sequential(depthwise, Conv(n_in, n_out, 1, padding, bias=False))
+
+
+class Lite(nn.Module):
+    """LITE as its authors describe it; nobody released a checkpoint, so the names are those of `millet`."""
+
+    def __init__(self, n_channels: int, padding: str) -> None:
+        super().__init__()
+        self.edge, self.n_channels = padding, n_channels
+        sizes = (10, 20, 40)
+        self.first = nn.ModuleList(
+            Conv(1, 32, size, padding, bias=False) if n_channels == 1 else separable(n_channels, 32, size, padding)
+            for size in sizes
+        )
+        n_first = 3 * 32 + 17 * n_channels
+        self.first_norm = Norm(n_first)
+        self.separable = nn.ModuleList([separable(n_first, 32, 20, padding, 2), separable(32, 32, 10, padding, 4)])
+        self.norms = nn.ModuleList([Norm(32), Norm(32)])
+
+    def forward(self, cases: list[Tensor]) -> list[Tensor]:
+        parts = [layer(cases) for layer in self.first] + [[self.answer(case) for case in cases]]
+        cases = Relu()(self.first_norm([torch.cat(of_case) for of_case in zip(*parts, strict=True)]))
+        for layer, norm in zip(self.separable, self.norms, strict=True):
+            cases = Relu()(norm(layer(cases)))
+        return cases
+
+    def answer(self, case: Tensor) -> Tensor:
+        """Return what the hand-made filters say of each channel, one filter after the other."""
+        rows = []
+        for channel in case:
+            for taps in hand_made():
+                left = (len(taps) - 1) // 2
+                padded = pad_case(channel[None], left, len(taps) - 1 - left, self.edge)
+                rows.append(F.conv1d(padded[None], torch.from_numpy(taps).to(case)[None, None])[0].clamp(min=0))
+        return torch.cat(rows)
+
+
+def hand_made() -> list[np.ndarray]:
+    """Return the 12 filters of trends and 5 of peaks, each as long as it is."""
+    filters = []
+    for length in (2, 4, 8, 16, 32, 64):
+        filters += [np.array([(-1.0) ** (1 + tap) for tap in range(length)]) * sign for sign in (1, -1)]
+    for length in (6, 12, 24, 48, 96):
+        flank = [(step / (length // 6)) ** 2 for step in range(1, length // 6 + 1)]
+        bump = np.array(flank + flank[::-1])
+        filters.append(np.concatenate([-bump, 2 * bump, -bump]))
+    return filters
+
+
 class FeatureExtractor(nn.Module):
     def __init__(self, backbone: str, n_channels: int, padding: str) -> None:
         super().__init__()
@@ -149,6 +199,7 @@ class FeatureExtractor(nn.Module):
                 ResidualBlock(128, 128, padding),
             ],
             "inceptiontime": [InceptionBlock(n_channels, padding), InceptionBlock(128, padding)],
+            "lite": [Lite(n_channels, padding)],
         }
         self.instance_encoder = nn.Sequential(*blocks[backbone])
 
@@ -159,10 +210,10 @@ class FeatureExtractor(nn.Module):
 class PositionalEncoding(nn.Module):
     """A table of 5000 positions, which is what the released code stores."""
 
-    def __init__(self) -> None:
+    def __init__(self, d_embedding: int) -> None:
         super().__init__()
-        angle = np.arange(5000)[:, None] / 10000 ** (np.arange(0, D_EMBEDDING, 2) / D_EMBEDDING)
-        table = np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(1, 5000, D_EMBEDDING)
+        angle = np.arange(5000)[:, None] / 10000 ** (np.arange(0, d_embedding, 2) / d_embedding)
+        table = np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(1, 5000, d_embedding)
         self.register_buffer("pe", torch.from_numpy(table).float())
 
     def forward(self, embeddings: Tensor) -> Tensor:
@@ -172,17 +223,17 @@ class PositionalEncoding(nn.Module):
 class Pool(nn.Module):
     """Equations 1 to 5 of the paper and the interpretations of its Section 3.3, for one case at a time."""
 
-    def __init__(self, pooling: str, n_classes: int, positions: bool) -> None:
+    def __init__(self, pooling: str, d_embedding: int, n_classes: int, positions: bool) -> None:
         super().__init__()
         self.pooling = pooling
         if positions:
-            self.positional_encoding = PositionalEncoding()
+            self.positional_encoding = PositionalEncoding(d_embedding)
         if pooling in ("attention", "additive", "conjunctive"):
-            self.attention_head = nn.Sequential(nn.Linear(D_EMBEDDING, 8), nn.Tanh(), nn.Linear(8, 1), nn.Sigmoid())
+            self.attention_head = nn.Sequential(nn.Linear(d_embedding, 8), nn.Tanh(), nn.Linear(8, 1), nn.Sigmoid())
         if pooling in ("gap", "attention"):
-            self.bag_classifier = nn.Linear(D_EMBEDDING, n_classes)
+            self.bag_classifier = nn.Linear(d_embedding, n_classes)
         else:
-            self.instance_classifier = nn.Linear(D_EMBEDDING, n_classes)
+            self.instance_classifier = nn.Linear(d_embedding, n_classes)
 
     def forward(self, case: Tensor) -> tuple[Tensor, Tensor]:
         """Pool (D, T) to logits (K,) and scores (K, T)."""
@@ -219,7 +270,8 @@ class AuthorsNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.feature_extractor = FeatureExtractor(backbone, n_channels, padding)
-        self.pool = Pool(pooling, n_classes, pooling != "gap" if positions is None else positions)
+        d_embedding = 32 if backbone == "lite" else 128
+        self.pool = Pool(pooling, d_embedding, n_classes, pooling != "gap" if positions is None else positions)
 
     def forward(self, cases: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         """Classify cases (C, T_i): logits (B, K), and scores (K, T_i) of each."""

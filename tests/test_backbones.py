@@ -1,4 +1,4 @@
-"""Claims about FCN, ResNet and InceptionTime, against plain torch modules that see one case at a time."""
+"""Claims about the backbones, against plain torch modules that see one case at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ CHANNELS = st.integers(1, 3)
 EDGES = st.sampled_from(sorted(PADDINGS))
 SEEDS = st.integers(0, 2**32 - 1)
 each_backbone = pytest.mark.parametrize("backbone", sorted(BACKBONES))
-each_paper_backbone = pytest.mark.parametrize("backbone", ["fcn", "inceptiontime", "resnet"])
 each_padding = pytest.mark.parametrize("padding", sorted(PADDINGS))
 
 
@@ -66,7 +65,7 @@ def lay_together(cases: list[Tensor], beyond: float) -> tuple[Tensor, Tensor]:
     return x, lengths
 
 
-@each_paper_backbone
+@each_backbone
 @settings(max_examples=6, deadline=None)
 @given(padding=EDGES, lengths=LENGTHS, n_channels=CHANNELS, pooling=st.sampled_from(sorted(POOLINGS)), seed=SEEDS)
 def test_a_network_predicts_what_plain_torch_predicts_case_by_case(
@@ -84,7 +83,7 @@ def test_a_network_predicts_what_plain_torch_predicts_case_by_case(
         torch.testing.assert_close(ours_of_case[:, : expected.shape[1]], expected, atol=1e-5, rtol=1e-5)
 
 
-@each_paper_backbone
+@each_backbone
 @settings(max_examples=3, deadline=None)
 @given(padding=EDGES, lengths=LENGTHS.filter(lambda lengths: sum(lengths) > 1), n_channels=CHANNELS, seed=SEEDS)
 def test_a_training_step_on_a_padded_batch_is_plain_torchs_on_the_valid_timepoints(
@@ -201,7 +200,7 @@ def test_parameter_counts_are_the_papers_for_seven_classes(backbone, plain, atte
 
 
 @pytest.mark.parametrize("lengths", [None, [20, 13, 9]])
-@pytest.mark.parametrize("backbone", ["fcn", "inceptiontime", "resnet"])
+@each_backbone
 def test_recomputing_changes_memory_alone(backbone, lengths, monkeypatch):
     steps = []
     for limit in (10**9, 1):

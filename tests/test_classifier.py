@@ -287,6 +287,8 @@ def test_class_weight_moves_predictions_to_the_heavy_class():
     quick(n_epochs=1, class_weight="balanced").fit(noise, y)
     with pytest.raises(ParameterError, match="class_weight"):
         quick(class_weight="balancd").fit(noise, y)
+    with pytest.raises(ParameterError, match="above 0 for at least one class"):
+        quick(class_weight={0: 0, 1: 0}).fit(noise, y)
 
 
 def test_early_stopping_keeps_cases_aside(bumps):
@@ -308,9 +310,9 @@ def test_checkpoints_of_another_run_are_not_mixed_up(bumps, tmp_path):
     quick(checkpoint_dir=tmp_path).fit(X, y)
     again = quick(checkpoint_dir=tmp_path).fit(X, y)
     assert again.score(X, y) >= 0
-    for different in (quick(checkpoint_dir=tmp_path, n_epochs=4), quick(checkpoint_dir=tmp_path, random_state=5)):
-        with pytest.raises(StorageError, match="another run"):
-            different.fit(X, y)
+    for name, value in {"n_epochs": 4, "random_state": 5, "pooling": "gap", "max_time": 60}.items():
+        with pytest.raises(StorageError, match=rf"another run \(different: {name}\)"):
+            quick(**{"checkpoint_dir": tmp_path, name: value}).fit(X, y)
     with pytest.raises(StorageError, match="different: data"):
         quick(checkpoint_dir=tmp_path).fit(X + 1, y)
 

@@ -429,3 +429,15 @@ def test_a_pooling_that_does_not_keep_its_word_says_so_when_it_runs(pooling):
 
     with pytest.raises(ParameterError, match=r"must return a BagOutput with logits \(B, n_classes\) = \(3, 2\)"):
         MilletNetwork(1, 2, "fcn", Careless())(torch.zeros(3, 1, 9))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of torch's own compiler
+@pytest.mark.parametrize("backbone", ["inceptiontime", "lite"])
+def test_a_compiled_network_says_the_same(backbone):
+    network = MilletNetwork(1, 2, backbone, dropout=0.0).double()
+    x = torch.randn(4, 1, 60, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    compiled = torch.compile(network, backend="eager")
+    for training in (True, False):
+        network.train(training)
+        torch.testing.assert_close(compiled(x).logits, network(x).logits)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from millet.fitting import choose_hardware
 from millet.nn import BACKBONES, MilletNetwork
 from millet.training.members import THREADING_TIMEPOINTS, threads_per_member
 
@@ -53,6 +54,28 @@ def test_other_devices_get_plain_kernels(backbone):
     output.logits.sum().backward()
     assert output.contributions.shape == (2, 2, 40)
     assert all(weight.grad is not None for weight in network.parameters())
+
+
+@pytest.mark.parametrize(
+    ("variables", "precision"),
+    [
+        ({}, "bf16-mixed"),
+        ({"ONEDNN_MAX_CPU_ISA": "ALL"}, "bf16-mixed"),
+        ({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_AMX"}, "bf16-mixed"),
+        ({"ONEDNN_MAX_CPU_ISA": "AVX2"}, "32-true"),
+        ({"ONEDNN_MAX_CPU_ISA": "avx512_core"}, "32-true"),
+        ({"ATEN_CPU_CAPABILITY": "avx2"}, "32-true"),
+    ],
+)
+def test_a_processor_that_is_held_back_does_not_compute_in_bf16(monkeypatch, variables, precision):
+    monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: True)
+    for name in ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert choose_hardware("cpu", "auto") == ("cpu", precision)
+    monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: False)
+    assert choose_hardware("cpu", "auto") == ("cpu", "32-true")
 
 
 def test_members_together_have_no_more_threads_than_there_are_cores():

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from millet.training import (
     TensorBoardCallback,
     as_recipe,
     inference_batches,
+    loop,
     make_fabric,
     train,
 )
@@ -243,6 +245,36 @@ def test_max_time_ends_training_and_stretches_the_schedule(cases):
     rates = history.column("learning_rate")
     assert max(rates) > 0.005, "the schedule must reach its peak"
     assert rates[-1] < 0.005, "and come down again, although not even a hundredth of the epochs were run"
+
+
+@pytest.mark.parametrize("selects", ["training cases", "validation cases"])
+def test_selecting_an_epoch_gets_its_share_of_max_time(cases, monkeypatch, selects):
+    now = [0.0]
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    step, loss = loop._Trainer._step, loop._Trainer._inference_loss
+
+    def slow(method, seconds):
+        def timed(*given, **more):
+            now[0] += seconds
+            return method(*given, **more)
+
+        return timed
+
+    monkeypatch.setattr(loop._Trainer, "_step", slow(step, 1.0))
+    monkeypatch.setattr(loop._Trainer, "_inference_loss", slow(loss, 10.0))
+    validation = cases if selects == "validation cases" else None
+    recipe = Recipe(n_epochs=100, batch_size=20)  # two steps an epoch
+    assert len(train(network(), cases, recipe, Options(max_time=1, validation=validation))) == 1
+    assert now[0] == 1, "nothing is selected where there is nothing to choose from"
+    now[0] = 0.0
+    history = train(network(), cases, recipe, Options(max_time=36, validation=validation))
+    assert (len(history), now[0]) == (3, 36.0)
+
+
+def test_classes_of_weight_0_may_have_a_batch_to_themselves(cases):
+    recipe = Recipe(n_epochs=2, batch_size=1)
+    history = train(network(), cases, recipe, Options(class_weights=[0.0, 1.0]))
+    assert np.isfinite(history.column("train_loss")).all()
 
 
 def test_a_callback_sees_every_epoch_and_may_stop(cases):
@@ -466,11 +498,12 @@ def test_errors_are_one_family():
 def test_memory_is_kept_inside_the_block_and_given_back_after_it(monkeypatch):
     from millet.training import memory
 
-    said = []
+    said, largest = [], 1 << 30
 
     class Library:
         def mallopt(self, option, value):
             said.append((option, value))
+            return value <= largest
 
         def malloc_trim(self, pad):
             said.append("trimmed")
@@ -480,6 +513,12 @@ def test_memory_is_kept_inside_the_block_and_given_back_after_it(monkeypatch):
         assert said == [(-3, 1 << 30), (-1, 1 << 30)]
     assert said[-1] == "trimmed"
     assert said[2:4] == [(-3, 32 << 20), (-1, 64 << 20)], "where glibc itself goes as large blocks are freed"
+    said, largest = [], 32 << 20  # as older versions have it
+    with memory.reusing_memory():
+        assert said == [(-3, 1 << 30), (-3, 32 << 20), (-1, 1 << 30)]
+    said, largest = [], 0
+    with memory.reusing_memory():
+        assert (-1, 1 << 30) not in said, "a threshold alone would make it worse"
     monkeypatch.setattr(memory, "_glibc", lambda: None)
     with memory.reusing_memory():
         pass

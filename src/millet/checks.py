@@ -57,7 +57,8 @@ def number(
     if not fits:
         lower = f"above {above}" if above is not None else f"of at least {at_least}"
         upper = "" if below == math.inf else f" and below {below}"
-        raise ParameterError(f"{name} must be a number {lower}{upper}; got {value!r}.")
+        kind = "finite number" if abs(found) == math.inf else "number"
+        raise ParameterError(f"{name} must be a {kind} {lower}{upper}; got {value!r}.")
     return found
 
 

@@ -60,7 +60,8 @@ class MilletClassifier(EvidenceClassifier):
         the last weights, "paper" those with the lowest loss on the training cases.
     validation_fraction, n_iter_no_change, tol : float, int, float
     max_time : float, optional
-        Seconds of training for each member. The schedule is stretched over them rather than cut off.
+        Seconds of training for each member, at most: the schedule ends when they do, and is not cut off. Members that
+        are trained one after the other, as on one core, take so long each.
     device : str, default="auto"
         "cpu", "cuda", "mps", or "auto" for the best there is.
     precision : str, default="32-true"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -168,7 +169,10 @@ def _class_weights(class_weight: Any, classes: NDArray[Any], codes: Codes) -> li
         weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])
     except (ValueError, TypeError) as error:
         raise ParameterError(f"class_weight={class_weight!r} can't be used: {error}") from None
-    return [number("class_weight", float(weight), at_least=0) for weight in weights]
+    checked = [number("class_weight", float(weight), at_least=0) for weight in weights]
+    if not any(checked):
+        raise ParameterError("class_weight must be above 0 for at least one class; nothing would be learnt.")
+    return checked
 
 
 def check_hardware(device: str, precision: str) -> None:
@@ -192,9 +196,15 @@ def choose_hardware(device: str, precision: str) -> tuple[str, str]:
 
 
 def _computes_in_bf16(device: str) -> bool:
+    """Whether the hardware does, and the variables by which torch and oneDNN are held back let it."""
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported())
-    return device == "cpu" and bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
+    if device != "cpu" or os.environ.get("ATEN_CPU_CAPABILITY") in ("default", "avx2"):
+        return False
+    allowed = os.environ.get("ONEDNN_MAX_CPU_ISA", "DEFAULT").upper()
+    if not any(word in allowed for word in ("DEFAULT", "ALL", "BF16", "FP16", "AMX", "AVX10")):
+        return False
+    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
 
 
 def _given_weights(modules: Sequence[Any]) -> dict[str, str]:
@@ -208,6 +218,18 @@ def _given_weights(modules: Sequence[Any]) -> dict[str, str]:
             digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
             digest.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
     return {"initial weights": digest.hexdigest()}
+
+
+def _differences(found: dict[str, Any], run: dict[str, Any]) -> list[str]:
+    """Return the names of what differs between two runs; of parameters and recipes, which of theirs."""
+    names = []
+    for name, wanted in run.items():
+        other = found.get(name)
+        if isinstance(wanted, dict) and isinstance(other, dict):
+            names += [part for part, value in wanted.items() if other.get(part) != value]
+        elif other != wanted:
+            names.append(name)
+    return list(dict.fromkeys(names))
 
 
 def _claim_checkpoints(
@@ -228,7 +250,7 @@ def _claim_checkpoints(
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StorageError(f"{path} is damaged ({error}); delete {folder} to start anew.") from None
         if found != run or (seeded and found_seeds != seeds):
-            changed = sorted(name for name in run if found.get(name) != run[name]) or ["random_state"]
+            changed = sorted(_differences(found, run)) or ["random_state"]
             raise StorageError(
                 f"{folder} holds the checkpoints of another run (different: {', '.join(changed)}). "
                 "Choose another checkpoint_dir, or delete that one to start anew."

@@ -7,6 +7,7 @@ convolutions. Embeddings have 32 values.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import final
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from millet.nn.backbones import Backbone, normalised, valid_timepoints
 from millet.nn.convolution import Affine, SameConv1d, extend
 from millet.nn.normalisation import ValidBatchNorm1d
+from millet.nn.recomputation import forgetful
 
 TREND_LENGTHS = (2, 4, 8, 16, 32, 64)
 PEAK_LENGTHS = (6, 12, 24, 48, 96)
@@ -95,13 +97,22 @@ class Lite(Backbone):
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Embed every timepoint."""
         valid = valid_timepoints(lengths, x.shape[2])
-        parts = [convolution(x, lengths) for convolution in self.first]
-        x = torch.relu_(self.first_norm(torch.cat([*parts, self._hand_made(x, lengths)], dim=1), valid))
+        x = forgetful(self, self._filter, x, lengths, valid)
         for convolution, norm in zip(self.separable, self.norms, strict=True):
-            x = torch.relu_(normalised(convolution, norm, x, lengths, valid))
+            x = forgetful(self, partial(_separate, convolution, norm), x, lengths, valid)
         return x
+
+    def _filter(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
+        parts = [convolution(x, lengths) for convolution in self.first]
+        return torch.relu_(self.first_norm(torch.cat([*parts, self._hand_made(x, lengths)], dim=1), valid))
 
     def _hand_made(self, x: Tensor, lengths: Tensor | None) -> Tensor:
         reach = self.fixed.shape[2] - 1
         extended = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)
         return torch.relu_(F.conv1d(extended, self.fixed, groups=self.n_channels))
+
+
+def _separate(
+    convolution: nn.Module, norm: nn.Module, x: Tensor, lengths: Tensor | None, valid: Tensor | None
+) -> Tensor:
+    return torch.relu_(normalised(convolution, norm, x, lengths, valid))

@@ -44,7 +44,6 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         assert self.running_mean is not None
         assert self.running_var is not None
         assert self.num_batches_tracked is not None
-        assert self.momentum is not None
         dtype = x.dtype
         x = x.to(torch.promote_types(dtype, torch.float32))  # sums of half precision would be worth little
         count = over_processes(valid.sum().to(x.dtype))
@@ -54,8 +53,9 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         if not recomputing():
             with torch.no_grad():
                 self.num_batches_tracked += 1
-                self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
+                momentum = 1 / int(self.num_batches_tracked) if self.momentum is None else self.momentum
+                self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
                 unbiased = variance * (count / (count - 1).clamp(min=1))
-                self.running_var.lerp_(unbiased.to(self.running_var.dtype), self.momentum)
+                self.running_var.lerp_(unbiased.to(self.running_var.dtype), momentum)
         scaled = centred * torch.rsqrt(variance + self.eps)[:, None]
         return (scaled * self.weight[:, None] + self.bias[:, None]).to(dtype)

@@ -23,8 +23,8 @@ class EpochRecord(NamedTuple):
     selection_loss : float
         Loss in inference mode that decides which epoch is kept: of the training set, or of the validation set
         with early stopping. An epoch that can't be the best any more is not evaluated to its end: its loss of the
-        training set is then a lower bound, already above the best. Where the last weights are kept, nothing is
-        evaluated, and this is `train_loss`.
+        training set is then a lower bound, already above the best. Where the last weights are kept, and where the
+        time was up in the first epoch, nothing is evaluated, and this is `train_loss`.
     learning_rate : float
     seconds : float
         Since the member's training began, pauses between resumed runs not counted.

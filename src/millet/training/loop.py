@@ -11,6 +11,7 @@ the rows, so that two processes compute what one would.
 from __future__ import annotations
 
 import copy
+import logging
 import math
 import time
 import warnings
@@ -54,7 +55,7 @@ class Options:
     patience, tolerance : int, float
         With a validation set: stop after `patience` epochs in a row without an improvement of `tolerance`.
     max_time : float, optional
-        Seconds of training, all resumed runs together; the schedule is stretched over them.
+        Seconds of training at most, all resumed runs together; the schedule ends with them.
     checkpoint : Path, optional
         File to write every `checkpoint_seconds` and at the end, and to go on from.
     callbacks : sequence of Callback
@@ -116,6 +117,7 @@ def make_fabric(device: str, precision: str, processes: int = 1) -> Fabric:
     """Return a Fabric for one device, or for several processes on it."""
     from lightning_fabric import Fabric
 
+    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it would announce every member's precision
     strategy = "auto" if processes == 1 else "ddp_spawn"
     return Fabric(accelerator=device, devices=processes, strategy=strategy, precision=precision)  # type: ignore[arg-type]
 
@@ -144,6 +146,7 @@ class _Trainer:
         self.state = TrainingState()
         self.snapshot: tuple[TrainingState, dict[str, Tensor], dict[str, Any]] | None = None
         self.started = time.monotonic()
+        self.pass_seconds = 0.0  # of the last pass that selected an epoch
 
     def run(self) -> History:
         self._resume()
@@ -213,11 +216,19 @@ class _Trainer:
         return record
 
     def _selection_loss(self, train_loss: float) -> float:
-        if self.options.validation is not None:
-            return self._inference_loss(self.options.validation)
-        if self.recipe.keep == "last":
+        validation = self.options.validation
+        # In a first epoch that took all the time there is nothing to choose from.
+        is_only_one = not self.state.best_weights and self._time_is_up()
+        if is_only_one or (self.recipe.keep == "last" and validation is None):
             return train_loss
-        return self._inference_loss(self.cases, give_up_above=self.state.best_loss)
+        started = time.monotonic()
+        loss = (
+            self._inference_loss(self.cases, give_up_above=self.state.best_loss)
+            if validation is None
+            else self._inference_loss(validation)
+        )
+        self.pass_seconds = time.monotonic() - started
+        return loss
 
     def _reason_to_stop(self, record: EpochRecord, finite: bool) -> str:
         asked = [callback(record) for callback in self.options.callbacks if self.fabric.is_global_zero]
@@ -324,8 +335,10 @@ class _Trainer:
         return x, self.fabric.to_device(torch.from_numpy(batch.lengths)), target
 
     def _scale(self, target: Tensor) -> float:
-        """Return what a sum of losses is divided by to make it a mean."""
-        return float(len(target) if self.class_weights is None else self.class_weights.cpu()[target.cpu()].sum())
+        """Return what a sum of losses is divided by to make it a mean; classes of weight 0 alone have no loss."""
+        if self.class_weights is None:
+            return float(len(target))
+        return float(self.class_weights.cpu()[target.cpu()].sum()) or 1.0
 
     def _share_of_rows(self, n_rows: int) -> slice:
         rank, world = self.fabric.global_rank, self.fabric.world_size
@@ -340,16 +353,18 @@ class _Trainer:
     def _set_rate(self, step: int) -> None:
         progress = step / (self.n_epochs * self.steps_per_epoch)
         if self.options.max_time is not None:
-            progress = max(progress, self._seconds() / self.options.max_time)
+            progress = max(progress, self._part_of_time())
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.rate_at(progress)
 
     def _time_is_up(self) -> bool:
-        limit = self.options.max_time
-        return limit is not None and self._seconds() >= limit
+        return self.options.max_time is not None and self._part_of_time() >= 1
 
-    def _seconds(self) -> float:
-        return float(self._as_the_first_says(time.monotonic() - self.started))
+    def _part_of_time(self) -> float:
+        """Return what part of `max_time` is over, once an epoch's selection has got its share."""
+        assert self.options.max_time is not None
+        seconds = float(self._as_the_first_says(time.monotonic() - self.started + self.pass_seconds))
+        return seconds / self.options.max_time
 
     def _as_the_first_says(self, value: Any) -> Any:
         """Return the first process's value in all of them: where each decided by itself, they would part ways."""

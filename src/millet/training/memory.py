@@ -33,7 +33,10 @@ def reusing_memory() -> Iterator[None]:
     if library is None:
         yield
         return
-    library.mallopt(_MMAP_THRESHOLD, _KEEP)
+    # Older versions refuse to keep blocks of more than 32 MB.
+    if not library.mallopt(_MMAP_THRESHOLD, _KEEP) and not library.mallopt(_MMAP_THRESHOLD, _USUAL_MMAP):
+        yield
+        return
     library.mallopt(_TRIM_THRESHOLD, _KEEP)
     try:
         yield
