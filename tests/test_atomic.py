@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from millet.atomic import atomic_path
+from millet.errors import StorageError
 
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="permissions, links and signals are POSIX's")
 
@@ -115,9 +116,21 @@ def test_a_writer_may_make_the_file_anew(tmp_path):
 
 def test_a_folder_in_the_way_is_left_alone(tmp_path):
     (tmp_path / "note.txt").mkdir()
-    with pytest.raises(OSError, match=r"note\.txt"), atomic_path(tmp_path / "note.txt") as path:
+    with pytest.raises(StorageError, match=r"note\.txt is a folder"), atomic_path(tmp_path / "note.txt") as path:
         path.write_text("whole")
     assert [file.name for file in tmp_path.iterdir()] == ["note.txt"]
+
+
+@POSIX_ONLY
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_path(pipe) as path:
+        path.write_text("whole")
+    assert os.read(reader, 99) == b"whole"
+    os.close(reader)
+    assert pipe.is_fifo()
 
 
 @POSIX_ONLY

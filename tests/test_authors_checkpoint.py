@@ -22,14 +22,15 @@ PAPER_BACKBONES = ["fcn", "inceptiontime", "resnet"]
 
 def save_as_the_authors(network: MilletNetwork, backbone: str, pooling: str, path: Path) -> AuthorsNetwork:
     """Write the weights under the authors' names."""
-    theirs = AuthorsNetwork(backbone, pooling, network.n_channels, network.n_classes)
+    padding = "zeros" if pooling == "gap" else "replicate"
+    theirs = AuthorsNetwork(backbone, pooling, network.n_channels, network.n_classes, padding)
     torch.save(copy_weights(network, theirs).state_dict(), path)
     return theirs
 
 
 def unusual_network(backbone: str, pooling: str, n_channels: int, n_classes: int) -> MilletNetwork:
     """Return a network in inference mode whose batch statistics are not those of a new one."""
-    network = MilletNetwork(n_channels, n_classes, backbone, pooling, padding="replicate").eval()
+    network = MilletNetwork(n_channels, n_classes, backbone, pooling).eval()
     for name, tensor in network.state_dict().items():
         if name.endswith("running_mean"):
             tensor.uniform_(-0.5, 0.5)
@@ -98,7 +99,7 @@ def test_known_weights_give_known_numbers(tmp_path, backbone, pooling):
     path = tmp_path / f"{pooling}.pth"
     torch.save(oracle.state_dict(), path)
     x = torch.sin(torch.arange(25.0) / 3)[None, None]
-    output = load_authors_checkpoint(path)(x)
+    output = load_authors_checkpoint(path, "replicate")(x)
     logits, scores = oracle(list(x))
     torch.testing.assert_close(output.logits, logits, atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(output.scores[0], scores[0], atol=1e-4, rtol=1e-4)
@@ -210,9 +211,22 @@ class Mischief:
 def test_code_in_a_file_is_not_run(tmp_path, weights, writer):
     path, mark = tmp_path / "conjunctive.pth", tmp_path / "run"
     writer({**weights, "pool.extra": Mischief(mark)}, path)
-    with pytest.raises(StorageError, match="read safely"):
+    with pytest.raises(StorageError, match=r"could run any code|that torch can read"):
         load_authors_checkpoint(path)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("wrapper", ["state_dict", "model_state_dict"])
+def test_weights_may_be_wrapped_as_training_scripts_do(tmp_path, weights, wrapper):
+    torch.save({"epoch": 3, wrapper: weights}, tmp_path / "conjunctive.pth")
+    assert load_authors_checkpoint(tmp_path / "conjunctive.pth").n_classes == 2
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path, weights):
+    name = next(iter(weights))
+    torch.save({**weights, name: torch.full_like(weights[name], torch.nan)}, tmp_path / "conjunctive.pth")
+    with pytest.raises(StorageError, match="is not finite"):
+        load_authors_checkpoint(tmp_path / "conjunctive.pth")
 
 
 @pytest.mark.parametrize("content", [

@@ -5,6 +5,8 @@ import fcntl
 import json
 import os
 import pty
+import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -18,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 import millet
-from millet.cli import cli
+from millet.cli import cli, main
 from millet.cli.sources import load_known_cases
 from millet.errors import MilletError
 
@@ -59,6 +61,41 @@ def test_predict_writes_a_file_and_takes_one(model, aeon_data, tmp_path):
     train = millet.load_file(source)
     expected = millet.MilletClassifier.load(model).predict(train.X)
     assert [int(row["predicted"]) for row in rows] == expected.tolist()
+
+
+def test_what_the_system_refuses_is_said_in_one_line(model, aeon_data, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file" / "x.csv", tmp_path):
+        with pytest.raises(SystemExit) as left:
+            main(["predict", str(model), "GunPoint", "--path", str(aeon_data), "--out", str(out)])
+        assert left.value.code == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == 1
+        assert lines[0].startswith("Error: ")
+        assert str(tmp_path) in lines[0]
+
+
+def test_a_folder_that_can_not_be_made_is_refused_before_training(aeon_data, tmp_path, monkeypatch):
+    monkeypatch.setattr("millet.rocket.model.RocketModel.fit", lambda *_, **__: pytest.fail("training began"))
+    (tmp_path / "file").write_text("")
+    error = run("fit", "GunPoint", "--path", aeon_data, "--model", "minirocket", "--out", tmp_path / "file" / "model")
+    assert "file is a file" in str(error)
+
+
+def test_what_to_type_next_can_be_typed(aeon_data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = Path("-my series.ts")
+    source.write_bytes((aeon_data / "GunPoint" / "GunPoint_TRAIN.ts").read_bytes())
+    result = run("fit", "./-my series.ts", "--model", "minirocket", "--out", "./-gun")
+    (command,) = re.findall("Next: (.*)", result.output)
+    program, *arguments = shlex.split(command)
+    assert program == "millet"
+    run(*arguments)
+    assert Path("evidence.png").exists()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    run("fit", "../-my series.ts", "--model", "minirocket", "--out", ".")
+    assert Path("model.json").exists()
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz", "csv"])

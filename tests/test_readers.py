@@ -557,6 +557,7 @@ def test_null_in_parquet_is_missing_and_numbers_may_be_whole(tmp_path):
         ({"v": [[1.0]], "w": [1.0]}, "mixes columns"),
         ({"kind": ["a"], "t0": [1.0]}, "'kind' holds string; .* call it one of"),
         ({"label": ["a"]}, "0 columns"),
+        ({"case": [1], "t0": [1.0]}, "one row a timepoint is read from .csv only"),
         ({"label": ["a", None], "t0": [1.0, 2.0]}, "case 1 .* has no label"),
         ({"label": ["a"], "t0": [float("inf")]}, "infinite"),
     ],
@@ -639,7 +640,10 @@ BAD_TEXT = {
     "csv with a long row": ("a.csv", "label,t0\na,1,2\n", "line 2: found 3 cells, expected at most 2"),
     "csv row without label": ("a.csv", "t0,t1,label\n1\n", "line 2: the row ends before its label"),
     "csv with a word": ("a.csv", "label,t0,t1\n\na,1,x\n", "line 3: value 2 .* 'x'"),
-    "csv with an unnamed label": ("a.csv", "kind,t0,t1\na,1,2\n", "If it is the label, call its column"),
+    "csv with an unnamed label": ("a.csv", "kind,a,b\na,1,2\n", "If it is the label, call its column"),
+    "csv with a number of cases": ("a.csv", "label,who,t0,t1\na,1,2,3\n", "line 1: its column 'who' seems to be no"),
+    "csv with semicolons": ("a.csv", "label;t0;t1\na;1,5;2\n", "separated by semicolons; expected commas"),
+    "csv with tabs": ("a.csv", "a\t1\t2\n", "separated by tabs; expected commas"),
     "csv with two labels": ("a.csv", "label,y,t0\na,b,1\n", "columns called label, y"),
     "csv without values": ("a.csv", "label,t0\na,\n", "line 2: holds a series without any value"),
     "csv with broken quotes": ("a.csv", 'label,t0\n"a,1\n', "not comma-separated"),
@@ -817,6 +821,23 @@ def test_the_long_example_of_the_guide_reads(tmp_path):
     dataset = load_file(save(tmp_path, "a.csv", example))
     assert dataset.X.shape == (2, 2, 2)
     assert dataset.channel_names == ("x", "y_axis")
+
+
+@pytest.mark.parametrize("name", ["", "index", "Unnamed: 0"])
+def test_an_index_that_pandas_wrote_is_no_timepoint(tmp_path, name):
+    dataset = load_file(save(tmp_path, "a.csv", f"{name},t0,t1,label\n0,5,6,a\n1,7,8,b\n"))
+    assert dataset.X.tolist() == [[[5, 6]], [[7, 8]]]
+
+
+@pytest.mark.parametrize(
+    ("header", "labels"), [("id,x,y,z", None), ("id,y,label,z", ["6", "6"]), ("id,a,y,c", ["6", "6"])]
+)
+def test_y_is_an_axis_beside_others(tmp_path, header, labels):
+    dataset = load_file(save(tmp_path, "a.csv", f"{header}\n1,5,6,7\n1,5,6,7\n2,5,6,7\n2,5,6,7\n"))
+    assert dataset.n_channels == (3 if labels is None else 2)
+    assert (None if dataset.y is None else list(map(str, dataset.y))) == labels
+    write_table(tmp_path / "a.parquet", x=[[0.0, 1.0]] * 2, y=[[5.0, 6.0]] * 2, z=[[5.0, 6.0]] * 2)
+    assert load_file(tmp_path / "a.parquet").channel_names == ("x", "y", "z")
 
 
 # Names of channels

@@ -113,6 +113,15 @@ def test_a_folder_of_something_else_is_left_alone(fitted, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="left alone"):
         fitted.save(tmp_path / "file")
+    with pytest.raises(StorageError, match="file is a file"):
+        fitted.save(tmp_path / "file" / "model")
+
+
+def test_a_description_of_another_programs_model_is_left_alone(fitted, tmp_path):
+    (tmp_path / "model.json").write_text('{"learner": {}}')
+    with pytest.raises(StorageError, match="left alone"):
+        fitted.save(tmp_path)
+    assert (tmp_path / "model.json").read_text() == '{"learner": {}}'
 
 
 def edit(folder, **changes):

@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from millet.errors import StorageError
+
 
 @contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `target` to write to; on success it takes the target's place.
 
     If the block raises, the temporary file is removed and the target is as it was. A file that was there keeps
-    its permissions; a new one has those of any new file.
+    its permissions; a new one has those of any new file. Devices and pipes, which nothing can take the place of, are
+    written to as they are.
 
     Examples
     --------
@@ -27,6 +30,11 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     ['note.txt']
     """
     target = Path(target).resolve()  # the file behind a link, not the link, is replaced
+    if target.is_dir():
+        raise StorageError(f"{target} is a folder; expected a file to write.")
+    if target.exists() and not target.is_file():
+        yield target
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffix is kept because many writers choose the format by it.
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")

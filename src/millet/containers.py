@@ -50,8 +50,11 @@ def _plain(item: Any) -> Any:
         return item
     try:
         return item.detach().cpu().numpy()
-    except TypeError as error:
-        raise SeriesTypeError(f"{error} (a tensor of {item.dtype}). Pass X.to_dense().float().") from None
+    except (TypeError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise SeriesTypeError(
+            f"{reason} (a tensor of {item.dtype}). Pass X.to_dense().float(), or list(X.unbind()) of a nested one."
+        ) from None
 
 
 def _as_numbers(values: Any, what: str) -> Array:

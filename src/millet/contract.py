@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
 
 from millet.bags import Bags, ChannelScale, as_bags
-from millet.errors import ParameterError, SeriesError
+from millet.errors import ParameterError, SeriesError, SeriesTypeError
 from millet.explanation import Explanation
 from millet.explanation.checks import check_channel_names
 from millet.labels import encode_labels, name_classes
@@ -214,6 +214,10 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         "auto" decides here whether the cases are normalised.
         """
+        try:
+            _get_feature_names(X)
+        except TypeError as error:
+            raise SeriesTypeError(f"X is a data frame whose columns can't be remembered: {error}") from None
         bags = as_bags(X, normalise=normalise if isinstance(normalise, ChannelScale) else bool(normalise))
         if bags.n_timepoints < 2:
             raise SeriesError(

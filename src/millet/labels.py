@@ -69,6 +69,8 @@ def _as_labels(y: Any) -> Array:
         raise LabelError(
             f"y has a missing label (NaN or None) at position {int(missing.argmax())}; every case needs one."
         )
+    if labels.dtype.kind == "T":  # strings of variable width, which scikit-learn does not know
+        labels = labels.astype(str)
     if labels.dtype.kind not in "biufU":
         raise LabelError(
             f"Unknown label type: y must hold numbers, booleans or strings; got {labels.dtype}. Convert it first."

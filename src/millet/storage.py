@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -51,9 +52,13 @@ def save_model(folder: str | PathLike[str], description: Mapping[str, Any], memb
 
 
 def check_target(folder: Path) -> None:
-    """Refuse a place that holds something other than a model, before there is work to lose."""
+    """Refuse a place that holds something other than a model, or can't be made, before there is work to lose."""
     if folder.exists() and not (folder.is_dir() and _may_be_written(folder)):
         raise StorageError(f"{folder} exists and is not a MILLET model; it is left alone. Choose another folder.")
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        reason = "can't be written to" if nearest.is_dir() else "is a file"
+        raise StorageError(f"{folder} can't be made: {nearest} {reason}. Choose another folder.")
 
 
 def load_model(folder: str | PathLike[str]) -> tuple[dict[str, Any], list[bytes]]:
@@ -119,8 +124,8 @@ def _read_member(folder: Path, name: str, digest: str) -> bytes:
 
 def _may_be_written(folder: Path) -> bool:
     """Whether a folder holds a model, what is left of an unfinished one, or nothing."""
-    if (folder / DESCRIPTION).is_file():
-        return True
+    if any(folder.glob(MEMBER_FILES)) and (folder / DESCRIPTION).is_file():
+        return True  # even if its description is damaged
     return all(path.match(MEMBER_FILES) or path.name.startswith(".") for path in folder.iterdir())
 
 

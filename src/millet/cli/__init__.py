@@ -5,6 +5,7 @@ Commands import what they need when they run, so that ``millet --help`` answers 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -43,6 +44,10 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(130)
-    except MilletError as error:
+    except BrokenPipeError:
+        # Whoever read the output wants no more of it; Python would complain while it closes what is closed already.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (MilletError, OSError) as error:
         show_error(error)
         sys.exit(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import shutil
 import sys
 from contextlib import contextmanager, nullcontext
@@ -67,6 +68,7 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     from millet.storage import check_target
     from millet.zoo import count_with, make_classifier
 
+    out = out if out.name not in ("", "..") else out.resolve()
     check_target(out)
     unfinished = out.with_name(f"{out.name}.unfinished")
     # Two networks can't share a folder of checkpoints.
@@ -86,7 +88,7 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
         shutil.rmtree(unfinished, ignore_errors=True)
     click.echo(_fit_summary(classifier, train, test))
     click.echo(f"Saved to {out}")
-    click.echo(f"Next: millet explain {out} {source} --out evidence.png --case 0")
+    click.echo(f"Next: millet explain {_typed(out)} {_typed(source)} --out evidence.png --case 0")
 
 
 @click.command()
@@ -147,6 +149,12 @@ def _check_options(model: str, given: Iterable[str], offered: list[str]) -> None
             raise ParameterError(
                 f"The model {model!r} has no option {_flag(name)}; it has {', '.join(map(_flag, useful))}."
             )
+
+
+def _typed(path: str | Path) -> str:
+    """Return a path or name as it is to be typed into a shell."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def _flag(name: str) -> str:

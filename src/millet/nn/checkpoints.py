@@ -6,6 +6,7 @@ Out: a `MilletNetwork` in inference mode, with the same logits and scores.
 
 from __future__ import annotations
 
+import pickle
 import re
 import warnings
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ _POSITIONS = "positional_encoding.pe"
 
 
 def load_authors_checkpoint(
-    path: str | PathLike[str], padding: str = "replicate", *, pooling: str | None = None
+    path: str | PathLike[str], padding: str | None = None, *, pooling: str | None = None
 ) -> MilletNetwork:
     """Read a checkpoint of the authors' released code.
 
@@ -73,8 +74,9 @@ def load_authors_checkpoint(
     ----------
     path : path-like
         A ``state_dict`` saved by torch; read with ``weights_only=True``.
-    padding : str, default="replicate"
-        Padding of the convolutions, which the file does not tell.
+    padding : str, optional
+        Padding of the convolutions, which the file does not tell; by default "zeros" for GAP, the original networks,
+        and "replicate" for the others.
     pooling : str, optional
         "additive" or "conjunctive", where the file leaves it open.
 
@@ -108,6 +110,9 @@ def load_authors_checkpoint(
         network.load_state_dict(state)
     except RuntimeError as error:
         raise StorageError(f"{path} is not a checkpoint of a {backbone} with {name} pooling: {error}") from None
+    broken = [name for name, value in network.state_dict().items() if not value.isfinite().all()]
+    if broken:
+        raise StorageError(f"{path} is damaged, or its training diverged: {broken[0]} is not finite.")
     return network.eval()
 
 
@@ -116,8 +121,19 @@ def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise StorageError(f"{path} does not exist.") from None
+    except pickle.UnpicklingError:
+        raise StorageError(
+            f"{path} holds more than weights, which could run any code when it is read, or is damaged. Save the "
+            "state_dict alone: torch.save(network.state_dict(), path)."
+        ) from None
     except Exception as error:
-        raise StorageError(f"{path} is not a file of weights that torch can read safely: {error}") from None
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise StorageError(
+            f"{path} is not a file of weights that torch can read, or is cut off ({reason})."
+        ) from None
+    for wrapper in ("state_dict", "model_state_dict"):
+        if isinstance(state, Mapping) and isinstance(state.get(wrapper), Mapping):
+            state = state[wrapper]
     parts: dict[str, dict[str, Tensor]] = {"feature_extractor": {}, "pool": {}}
     if isinstance(state, Mapping):
         for key, value in state.items():

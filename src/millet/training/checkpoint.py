@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from millet.atomic import atomic_path
@@ -63,7 +63,8 @@ def save_checkpoint(path: Path, state: TrainingState, weights: dict[str, Tensor]
     }
     contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     with atomic_path(path) as temporary:
-        save_file(contiguous, temporary, metadata={"millet": json.dumps(facts)})
+        # Written here, so that a full disk is the error that every program knows.
+        temporary.write_bytes(save(contiguous, metadata={"millet": json.dumps(facts)}))
 
 
 def load_checkpoint(path: Path) -> tuple[TrainingState, dict[str, Tensor], dict[str, Any]]:

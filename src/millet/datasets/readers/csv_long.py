@@ -57,6 +57,19 @@ def find_column(file: Path, names: list[str], wanted: frozenset[str], line: int 
     return found[0] if found else None
 
 
+def find_label(file: Path, names: list[str], line: int | None = 1) -> int | None:
+    """Return the position of the column of labels; y is one of three axes, not the label, beside x, z or a label.
+
+    Examples
+    --------
+    >>> find_label(Path("a.csv"), ["case", "y", "speed"]), find_label(Path("a.csv"), ["case", "x", "y", "z"])
+    (1, None)
+    """
+    others = LABEL_NAMES - {"y"}
+    is_axis = any(name in others or name in ("x", "z") for name in names)
+    return find_column(file, names, others if is_axis else LABEL_NAMES, line)
+
+
 def folded(header: Sequence[str]) -> list[str]:
     """Return the names of columns as they are compared: without blanks around them, in lower case."""
     return [name.strip().casefold() for name in header]
@@ -94,7 +107,7 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list
     """
     names = folded(header)
     time_column = find_column(file, names, TIME_NAMES)
-    label_column = find_column(file, names, LABEL_NAMES)
+    label_column = find_label(file, names)
     special = {case_column, time_column, label_column}
     channels = [position for position, name in enumerate(names) if position not in special and (position or name)]
     if not channels:

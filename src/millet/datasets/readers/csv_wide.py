@@ -6,6 +6,7 @@ The header tells which: a column called case, case_id or id makes it long.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from millet.datasets.readers.text import numbered_lines
 from millet.errors import DatasetFormatError
 
 Record = tuple[int, list[str]]
+INDEX_NAMES = ("", "unnamed: 0", "index")  # what pandas makes of an index that is written as the first column
 
 
 def read_csv(file: Path) -> Contents:
@@ -35,6 +37,11 @@ def read_csv(file: Path) -> Contents:
     first = next(records, None)
     if first is None:
         raise DatasetFormatError(file, "is empty; expected one row a series, or one row a timepoint.")
+    if len(first[1]) == 1 and (found := re.search(r"[;\t]", first[1][0])):
+        separator = "tabs" if found[0] == "\t" else "semicolons"
+        raise DatasetFormatError(
+            file, f"is separated by {separator}; expected commas, and decimal points. Files with tabs end in .tsv.", 1
+        )
     if not is_header(first[1]):
         return _read_wide(file, _before(first, records), names=None)
     names = folded(first[1])
@@ -99,8 +106,9 @@ def _before(first: Record, others: Iterator[Record]) -> Iterator[Record]:
 
 def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -> Contents:
     label_column = 0 if names is None else find_column(file, names, LABEL_NAMES)
-    # pandas writes its index as a first column without a name.
-    is_indexed = names is not None and names[0] == "" and label_column != 0
+    is_indexed = names is not None and names[0] in INDEX_NAMES and label_column != 0
+    if names is not None:
+        _check_first_column(file, [name for column, name in enumerate(names) if column != label_column], is_indexed)
     hint = f" If it is the label, call its column one of: {', '.join(sorted(LABEL_NAMES))}."
     hint = hint if label_column is None else ""
     blocks: list[Floats] = []
@@ -124,6 +132,20 @@ def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -
     if not blocks:
         raise DatasetFormatError(file, "holds a header only; expected at least one row of data.")
     return Contents(X=stack_cases(blocks), labels=None if label_column is None else labels, lines=lines)
+
+
+def _check_first_column(file: Path, names: list[str], is_indexed: bool) -> None:
+    """Refuse a number of a case, or the like, before timepoints that are counted: it would be taken for a value."""
+    first, *others = names[1:] if is_indexed else names
+    parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in others]
+    counted = len(parts) > 1 and all(parts) and len({part[1] for part in parts if part}) == 1
+    if counted and not re.fullmatch(r".*?\d+", first):
+        raise DatasetFormatError(
+            file,
+            f"its column {first!r} seems to be no timepoint, unlike {others[0]!r}, {others[1]!r} and so on. Remove "
+            "it; if it is the label, call it label; if it is a value, give its name a number.",
+            1,
+        )
 
 
 def _without_empty_end(cells: list[str]) -> list[str]:

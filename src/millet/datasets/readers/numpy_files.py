@@ -107,7 +107,7 @@ def _read_members(file: Path) -> dict[str, Array]:
 
 
 def _damaged(file: Path, wanted: str, error: Exception) -> DatasetFormatError:
-    if "allow_pickle" in str(error):
+    if "allow_pickle" in str(error) or "Python objects" in str(error):
         return DatasetFormatError(
             file, "holds pickled objects, which could run any code. Save arrays of numbers or text instead."
         )

@@ -10,7 +10,7 @@ import numpy as np
 from millet.datasets.dataset import Series
 from millet.datasets.labels import label_texts
 from millet.datasets.readers.contents import Contents, Floats, check_every_case, stack_cases
-from millet.datasets.readers.csv_long import LABEL_NAMES, find_column, folded, named
+from millet.datasets.readers.csv_long import CASE_NAMES, LABEL_NAMES, find_label, folded, named
 from millet.errors import DatasetFormatError, import_extra
 
 
@@ -36,11 +36,17 @@ def read_parquet(file: Path) -> Contents:
             file, f"is damaged or cut off ({error}); expected a table as Parquet stores it."
         ) from error
     names = folded(table.column_names)
-    label_column = find_column(file, names, LABEL_NAMES, line=None)
+    label_column = find_label(file, names, line=None)
     # pandas stores an index without a name under this one.
     columns = [c for c, name in enumerate(names) if c != label_column and not name.startswith("__index_level_")]
     if not table.num_rows or not columns:
         raise DatasetFormatError(file, f"holds {table.num_rows} rows and {len(columns)} columns of values.")
+    if set(names) & CASE_NAMES:
+        raise DatasetFormatError(
+            file,
+            "has a column of cases; one row a timepoint is read from .csv only. Write one row a case, with a "
+            "list for each channel.",
+        )
     are_lists = [_is_list(pyarrow, table.schema.field(c).type) for c in columns]
     if any(are_lists) and not all(are_lists):
         raise DatasetFormatError(file, "mixes columns of lists and of numbers; expected one kind beside the label.")
