@@ -5,15 +5,19 @@ import errno
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from millet import load_classifier
 from millet.benchmark import backends, load_experiment, read_rows, run_benchmark, work
 from millet.benchmark import measure as measure_module
 from millet.benchmark.backends import WorkerLostError, open_pool
@@ -31,6 +35,7 @@ from millet.errors import (
     UnknownNameError,
 )
 from millet.locks import locked
+from millet.report.evidence import load_evidence
 from millet.training import loop
 
 EXPERIMENTS = sorted((Path(__file__).parent.parent / "experiments").glob("*.toml"))
@@ -113,6 +118,7 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"datasets": '{ name = "WebTraffic" }'}, "choose another name"),
         ({"models": '{ backbones = ["fnc"], poolings = ["gap"] }'}, "Unknown backbone 'fnc'.*Did you mean 'fcn'"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gapp"] }'}, "Unknown pooling 'gapp'"),
+        ({"more": 'tables = ["ucr_predictoin"]'}, "Unknown table 'ucr_predictoin'"),
         ({"models": '{ backbones = ["fcn"], poolings = [] }'}, "poolings in .* must be a list of at least one"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gap"] }, ' * 2}, "Duplicate in .*'gap-fcn'"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gap"], settings = { drop = 1 } }'}, "'drop'.*'dropout'"),
@@ -384,8 +390,6 @@ def test_methods_that_look_into_networks_leave_the_fast_lane_alone(tmp_path):
 
 
 def test_the_fast_lane_is_trained_measured_and_averaged(tmp_path):
-    from millet import load_classifier
-
     experiment = tiny(tmp_path, models=ROCKETS, more="repeats = 2\nmethods = { random = {} }")
     assert not run_benchmark(experiment, tmp_path / "run", n_jobs=1).failed
     rows = results(tmp_path / "run")
@@ -426,8 +430,6 @@ def test_an_average_is_named_after_its_parts_and_described_by_its_name(tmp_path)
 
 
 def test_an_average_has_the_logits_and_the_costs_of_its_parts_trained_alone(tmp_path):
-    from millet import load_classifier
-
     models = '"minirocket", "lite", "minirocket+lite"'
     experiment = tiny(tmp_path, models=models, more="repeats = 2\nmethods = { random = {} }")
     assert not run_benchmark(experiment, tmp_path / "run", n_jobs=1).failed
@@ -447,8 +449,6 @@ def test_an_average_has_the_logits_and_the_costs_of_its_parts_trained_alone(tmp_
 
 
 def test_the_seconds_of_an_average_are_those_of_its_parts(tmp_path):
-    from millet import load_classifier
-
     experiment = tiny(tmp_path, models='"minirocket+lite"', more="repeats = 2")
     run_benchmark(experiment, tmp_path / "run", n_jobs=1)
     seconds = {row["repeat"]: row["train_seconds"] for row in read_rows(tmp_path / "run")}
@@ -562,6 +562,31 @@ def test_a_folder_of_another_experiment_tier_or_version_is_refused(tmp_path):
     description.write_text("{")
     with pytest.raises(StorageError, match="damaged"):
         run_benchmark(tiny(tmp_path), tmp_path / "run")
+
+
+def test_cases_of_the_ensemble_are_kept_for_pictures(tmp_path, monkeypatch):
+    monkeypatch.setattr(work, "ERRING_MODEL", "conjunctive-lite")
+    monkeypatch.setattr(work, "WEB_TRAFFIC", SimpleNamespace(name="Tiny"))
+    grid = tiny(tmp_path, more="repeats = 2")
+    run_benchmark(grid, tmp_path / "run", n_jobs=1)
+    _, test = grid.datasets[0].load(None)
+    members = [load_classifier(tmp_path / "run" / "models" / "Tiny" / "conjunctive-lite" / str(r)) for r in (0, 1)]
+    expected = np.mean([member.explain(test.X).scores for member in members], axis=0)
+    kept = load_evidence(tmp_path / "run")
+    assert kept
+    for case, found in kept.items():
+        np.testing.assert_allclose(found.scores[0], expected[case], rtol=1e-5, atol=1e-6)
+
+
+def test_members_whose_models_are_gone_are_trained_again_for_their_ensemble(tmp_path):
+    grid = tiny(tmp_path, more="repeats = 2")
+    run_benchmark(grid, tmp_path / "run", n_jobs=1)
+    expected = results(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "models")
+    rows = (tmp_path / "run" / "rows.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "run" / "rows.jsonl").write_text("".join(row for row in rows if '"ensemble": true' not in row))
+    run_benchmark(grid, tmp_path / "run", n_jobs=1)
+    assert results(tmp_path / "run") == expected
 
 
 def test_an_experiment_may_show_other_tables_of_the_same_rows(tmp_path):
@@ -691,6 +716,11 @@ def test_a_task_that_ray_gives_up_is_a_lost_worker_and_the_others_are_cancelled(
     with pytest.raises(WorkerLostError):
         list(backends._ray_stream(ray, 2, [5, 0]))
     assert len(ray.cancelled) == 1
+
+
+def test_a_plan_for_no_jobs_is_refused():
+    done = CliRunner().invoke(cli, ["benchmark", str(EXPERIMENTS[0]), "--plan", "--n-jobs", "0"])
+    assert isinstance(done.exception, ParameterError)
 
 
 def test_out_is_asked_for():

@@ -354,6 +354,16 @@ class TestWebTraffic:
         assert line_of(text, "0") == ["0", "0.900", "0.860 to 1.000", "–", "–"]
         assert "2 of 10 classes" in text
 
+    def test_false_negatives_of_single_models_are_means(self, tmp_path):
+        rows = [
+            make_row("WebTraffic", "conjunctive-inceptiontime", repeat, per_class_accuracy={"8": accuracy},
+                     missed={"8": {"0": n}}, missed_ndcg_at_n=found)
+            for repeat, (accuracy, n, found) in enumerate([(0.9, 5, {"8": 0.5}), (0.8, 10, {}), (0.1, 45, {"8": 0.7})])
+        ]  # fmt: skip
+        text = write_report(make_run(tmp_path, rows, tables=["false-negatives"])).path.read_text()
+        assert line_of(text, "8") == ["8", "0.600", "0.760", "0 (60)", "0.600"]
+        assert "Means of 3 single models" in text
+
 
 class TestUcr:
     def test_means_stand_beside_the_authors_on_the_same_datasets(self, tmp_path, published):
@@ -491,7 +501,7 @@ class TestOtherSections:
         folder = make_run(tmp_path, [*grid(UCR[:1], DUEL), failure], name="ucr", datasets=[{"name": n} for n in UCR])
         report = write_report(folder)
         assert "| Beef | gap-fcn | 1 | own | Out of memory \\| x |" in report.path.read_text()
-        assert "1 of 6 datasets, 2 models, 6 rows, 1 failed" in report.text
+        assert "1 of 6 datasets, 2 models, 4 trainings, 2 ensembles, 1 failed" in report.text
 
     @pytest.mark.parametrize("name", [*SECTIONS, None])
     def test_every_section_survives_a_run_without_rows(self, tmp_path, name, published):

@@ -1,8 +1,7 @@
 """Write ``docs/reproduction.md`` from the runs in ``results``: ``python docs/scripts/reproduction.py``.
 
 Per-dataset results of the paper's authors and of the bake-off are read where ``--published`` leads to them, and the
-balance of datasets where ``--path`` leads to these. Of a run on WebTraffic whose models are still there, the cases
-that are worth a picture are kept beside its rows, so that the page can be written again without the models.
+balance of datasets where ``--path`` leads to these.
 """
 
 from __future__ import annotations
@@ -12,17 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from millet import MilletClassifier
 from millet.benchmark.cells import Cell, all_cells, outstanding
 from millet.benchmark.costs import PASSES_PER_EPOCH, Costs
 from millet.benchmark.experiment import Experiment, load_experiment
 from millet.benchmark.times import in_words
 from millet.datasets.catalogue import WEB_TRAFFIC, find
-from millet.datasets.web_traffic import load_web_traffic
 from millet.report import Published, Run, read_results, write_reproduction
 from millet.report.document import chosen_sections
-from millet.report.evidence import FOLDER, save_evidence
-from millet.report.false_negatives import MODEL
 from millet.report.layout import NONE, Table
 from millet.report.overview import ITEMS, PAPER_RECIPE
 from millet.report.rows import OWN
@@ -41,7 +36,7 @@ UNMEASURED_NOTE = (
 
 
 def main() -> None:
-    """Read every run, keep evidence, write the page."""
+    """Read every run, write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="Folder with run folders.")
     parser.add_argument("--published", type=Path, help="Folder with per-dataset results: authors/ and bakeoff/.")
@@ -52,8 +47,6 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "reproduction.md", help="What to write.")
     given = parser.parse_args()
     runs = read_results(given.results)
-    for run in runs:
-        keep_evidence(run)
     page = write_reproduction(
         runs,
         Published(given.published),
@@ -65,23 +58,11 @@ def main() -> None:
     print(f"Wrote {page}.")
 
 
-def keep_evidence(run: Run) -> None:
-    """Explain WebTraffic by the model whose errors are looked into, unless that was done or it is not there."""
-    models = run.folder / "models" / WEB_TRAFFIC.name / MODEL
-    if "false_negatives" not in chosen_sections(run)[0] or (run.folder / FOLDER).exists() or not models.is_dir():
-        return
-    members = [MilletClassifier.load(folder) for folder in sorted(models.iterdir())]
-    classifier = members[0].set_params(n_estimators=len(members))
-    classifier.networks_ = [member.networks_[0] for member in members]
-    _, test = load_web_traffic()
-    save_evidence(run.folder, classifier.explain(test.X), test)
-
-
 def cost_table(runs: Iterable[Run], experiments: Path) -> Table:
     """Return what of the paper's grids is not done yet, and what it costs."""
     rows, n_all, n_all_done = [], 0, 0
     rates = measured_rates(runs)
-    for name in dict.fromkeys(item.experiment for item in ITEMS.values() if item.experiment):
+    for name in dict.fromkeys([*(item.experiment for item in ITEMS.values() if item.experiment), "ucr_small"]):
         experiment = load_experiment(experiments / f"{name}.toml", "paper")
         related = [run for run in runs if _sections(name) & set(chosen_sections(run)[0])]
         cells = all_cells(experiment)

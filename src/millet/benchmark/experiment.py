@@ -19,6 +19,7 @@ from millet.benchmark.tomltable import Table
 from millet.carried import carried
 from millet.errors import DatasetFormatError, ParameterError, lookup
 from millet.evaluation import METRICS
+from millet.report.document import TABLES
 from millet.training import Recipe, as_recipe
 from millet.training.recipe import RECIPES
 
@@ -152,11 +153,14 @@ def _parse(table: Table, tier: str, path: Path | None) -> Experiment:
     metrics = table.texts("metrics") if "metrics" in table else ()
     for metric in metrics:
         lookup("metric", metric, METRICS)
+    tables = table.texts("tables") if "tables" in table else ()
+    for listed in tables:
+        lookup("table", listed.replace("-", "_"), TABLES)
     models = parse_models(table.items("models"), repeats)
     return Experiment(
         name=name,
         tier=tier,
-        tables=table.texts("tables") if "tables" in table else (),
+        tables=tables,
         datasets=parse_datasets(table.items("datasets"), path),
         models=models,
         repeats=repeats,

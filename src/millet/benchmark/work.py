@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,10 +31,14 @@ from millet.benchmark.sources import DataSpec
 from millet.classifier import MilletClassifier
 from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
+from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.dataset import Series
+from millet.datasets.web_traffic import WebTraffic
 from millet.errors import LabelError, StorageError
 from millet.loading import load_classifier
 from millet.locks import locked
+from millet.report.evidence import save_evidence
+from millet.report.false_negatives import MODEL as ERRING_MODEL
 from millet.rocket_classifier import RocketMilletClassifier
 from millet.training import Recipe
 
@@ -84,9 +88,14 @@ class Job:
         """Where an unfinished training is kept."""
         return self.folder / "cells" / self.cell.place
 
-    def model_folder(self, repeat: int) -> Path:
-        """Return where the model of a repeat is kept."""
-        return self.folder / "models" / self.cell.place.with_name(str(repeat))
+    @property
+    def model_folder(self) -> Path:
+        """Where the trained model is kept."""
+        return self.folder / "models" / self.cell.place
+
+    def of_member(self, repeat: int) -> Job:
+        """Return the job that trains a member of an ensemble."""
+        return replace(self, cell=replace(self.cell, repeat=repeat))
 
 
 class CellResult(NamedTuple):
@@ -122,11 +131,22 @@ def _measured(job: Job) -> Iterator[Row]:
     train, test = _splits(job.cell.data, job.path)
     if train.y is None or test.y is None:
         raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
-    classifier = _ensemble(job) if job.cell.is_ensemble else _trained(job, train.X, train.y)
+    classifier = (_ensemble if job.cell.is_ensemble else _trained)(job, train.X, train.y)
     facts = _training_facts(classifier)
     for method in job.cell.methods:
         measured = measure(classifier, test, method, job.metrics)
         yield {**_identity(job, method.name), "status": "done", "error": "", **facts, **measured, **_provenance()}
+    if _is_worth_pictures(job):
+        assert isinstance(test, WebTraffic)
+        save_evidence(job.folder, classifier.explain(test.X), test)
+
+
+def _is_worth_pictures(job: Job) -> bool:
+    """Whether a report shows cases of this model: those of the ensemble, where there is one."""
+    cell = job.cell
+    if cell.data.name != WEB_TRAFFIC.name or cell.model.name != ERRING_MODEL:
+        return False
+    return cell.is_ensemble or not cell.model.ensemble
 
 
 _latest: tuple[Any, tuple[Dataset, Dataset]] | None = None
@@ -142,7 +162,7 @@ def _splits(data: DataSpec, path: Path | None) -> tuple[Dataset, Dataset]:
 
 
 def _trained(job: Job, X: Series, y: NDArray[Any]) -> EvidenceClassifier:
-    folder = job.model_folder(job.cell.repeat)
+    folder = job.model_folder
     job.checkpoints.mkdir(parents=True, exist_ok=True)
     # A worker that was given up for lost may still be at it; the second one finds the first one's model.
     with locked(job.checkpoints.with_suffix(".lock")):
@@ -195,9 +215,9 @@ def _untrained_single(job: Job, model: ModelSpec) -> EvidenceClassifier:
     )
 
 
-def _ensemble(job: Job) -> EvidenceClassifier:
-    """Put the members into one classifier, which averages their logits."""
-    members = [_loaded(job.model_folder(repeat)) for repeat in range(job.n_members)]
+def _ensemble(job: Job, X: Series, y: NDArray[Any]) -> EvidenceClassifier:
+    """Put the members into one classifier, which averages their logits; those that are lost are trained again."""
+    members = [_trained(job.of_member(repeat), X, y) for repeat in range(job.n_members)]
     if len({member.training_summary_["fingerprint"] for member in members}) > 1:
         raise StorageError(
             f"The members of {job.cell.title} were trained on different data; the dataset has changed amidst the run."

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from millet.checks import jobs
 from millet.cli.messages import wrap
 from millet.cli.models import explained_interruption
 from millet.cli.sources import DATA_HELP
@@ -75,4 +76,4 @@ def benchmark(
 def _n_workers(n_jobs: int) -> int:
     from joblib import effective_n_jobs
 
-    return int(effective_n_jobs(n_jobs))
+    return int(effective_n_jobs(jobs(n_jobs)))

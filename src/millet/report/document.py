@@ -23,7 +23,7 @@ from millet.report.layout import Section, Table
 from millet.report.properties import properties_section
 from millet.report.published import Published
 from millet.report.ranking import ranking_section
-from millet.report.rows import Run, read_run
+from millet.report.rows import OWN, Run, read_run
 from millet.report.ucr import ucr_section
 from millet.report.webtraffic import webtraffic_section
 
@@ -193,12 +193,25 @@ def run_facts(run: Run) -> str:
     parts = [
         f"{len(run.datasets)}{planned} datasets",
         f"{len(run.models)}{models} models",
-        f"{len(run.done)} rows",
+        *_progress(run),
         f"{len(run.failed)} failed",
         *([f"tier {tier}"] if tier else []),
         *([f"recipe {'; '.join(recipes)}"] if recipes else []),
     ]
     return ", ".join(parts) + "."
+
+
+def _progress(run: Run) -> list[str]:
+    """Say how many trainings and ensembles there are, of how many that were planned."""
+    found = [sum(row.ensemble == ensemble and row.method == OWN for row in run.done) for ensemble in (False, True)]
+    specs = run.experiment.get("models")
+    models = [model for model in specs if isinstance(model, dict)] if isinstance(specs, list) else []
+    n_repeats, n_datasets = run.experiment.get("repeats"), len(run.planned("datasets"))
+    if not models or not isinstance(n_repeats, int):
+        return [f"{found[0]} trainings", f"{found[1]} ensembles"]
+    n_ensembles = n_datasets * sum(bool(model.get("ensemble")) for model in models) if n_repeats > 1 else 0
+    parts = [f"{found[0]} of {n_datasets * len(models) * n_repeats} trainings"]
+    return parts + ([f"{found[1]} of {n_ensembles} ensembles"] if n_ensembles else [])
 
 
 def failures_table(run: Run) -> Table | None:

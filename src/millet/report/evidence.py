@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 FOLDER = "evidence"
-# Two signatures that change values, one that is the paper's hardest.
-SHOWN, MISSED = ("Spikes", "Cutoff", "Peak"), "Peak"
-PANELS = 3
+MISSED = "Peak"  # the paper's hardest class
+PANELS, SIDE_BY_SIDE = 3, 2
 # A mean score that is a smaller part of the case's largest is called next to nothing.
 FAINT_PART = 0.05
 
@@ -46,13 +45,13 @@ def choose_cases(explanation: Explanation, test: WebTraffic) -> tuple[int, ...]:
     Returns
     -------
     tuple of int
-        Of three classes the surest right case; of the peaks that were missed, those whose region was found best,
+        Of each class the surest right case; of the peaks that were missed, those whose region was found best,
         middling and least.
     """
     predicted, names = explanation.predicted, np.array(test.class_names)[_codes(test)]
     sureness = explanation.probabilities.max(axis=1)
     chosen = []
-    for name in SHOWN:
+    for name in test.class_names:
         right = np.flatnonzero((names == name) & (predicted == test.y))
         chosen += [int(right[sureness[right].argmax()])] if right.size else []
     missed = np.flatnonzero((names == MISSED) & (predicted != test.y))
@@ -62,7 +61,7 @@ def choose_cases(explanation: Explanation, test: WebTraffic) -> tuple[int, ...]:
 
 
 def save_evidence(folder: Path, explanation: Explanation, test: WebTraffic) -> tuple[Path, ...]:
-    """Keep the cases that are worth a picture beside the rows.
+    """Keep the cases that are worth a picture beside the rows, instead of those that were kept before.
 
     Parameters
     ----------
@@ -78,6 +77,8 @@ def save_evidence(folder: Path, explanation: Explanation, test: WebTraffic) -> t
     for case in choose_cases(explanation, test):
         paths.append(folder / FOLDER / f"{WEB_TRAFFIC.name}-{case}.npz")
         _slim(explanation[[case]], test).save(paths[-1])
+    for stale in set((folder / FOLDER).glob(f"{WEB_TRAFFIC.name}-*.npz")) - set(paths):
+        stale.unlink()
     return tuple(paths)
 
 
@@ -111,16 +112,22 @@ def evidence_pictures(folder: Path) -> tuple[Picture, ...]:
         return ()
     _, test = load_web_traffic()
     right = {case: found for case, found in kept.items() if found.predicted[0] == test.y[case]}
-    pictures = []
-    if right:
-        listed = ", ".join(f"{test.class_names[_codes(test)[case]]} (case {case})" for case in right)
-        caption = (
-            f"Cases that were recognised: {listed}. From top to bottom: the series and its signature, the evidence "
-            "for its class, both together."
-        )
-        pictures.append(Picture("evidence_right", caption, lambda: _plot_right(right, test)))
+    by_class = sorted(right, key=lambda case: int(_codes(test)[case]))
+    groups = [by_class[start : start + SIDE_BY_SIDE] for start in range(0, len(by_class), SIDE_BY_SIDE)]
+    pictures = [
+        _recognised(number, {case: right[case] for case in group}, test) for number, group in enumerate(groups)
+    ]
     pictures += [_missed(case, found, test) for case, found in kept.items() if case not in right]
     return tuple(pictures)
+
+
+def _recognised(number: int, right: dict[int, Explanation], test: WebTraffic) -> Picture:
+    listed = " and ".join(f"{test.class_names[_codes(test)[case]]} (case {case})" for case in right)
+    caption = (
+        f"Recognised: {listed}. From top to bottom: the series and its signature, the evidence for its class, both "
+        "together."
+    )
+    return Picture(f"evidence_right_{number}", caption, lambda: _plot_right(right, test))
 
 
 def _plot_right(right: dict[int, Explanation], test: WebTraffic) -> FigureBase:
@@ -134,7 +141,8 @@ def _plot_right(right: dict[int, Explanation], test: WebTraffic) -> FigureBase:
 def _missed(case: int, found: Explanation, test: WebTraffic) -> Picture:
     code = int(_codes(test)[case])
     name, taken_for = test.class_names[code], test.class_names[int(found.predicted_codes[0])]
-    inside, largest = float(found.scores[0, code][test.relevant[case]].mean()), float(np.abs(found.scores[0]).max())
+    shown = found.scores[0, [code, int(found.predicted_codes[0])]]
+    inside, largest = float(shown[0, test.relevant[case]].mean()), float(np.abs(shown).max())
     caption = (
         f"Case {case}, {name} taken for {taken_for}. Inside the signature the evidence {_says(inside, largest)} "
         f"{name} (mean score {inside:+z.2f}, largest {largest:.2f}); NDCG@n "

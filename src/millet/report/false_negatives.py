@@ -25,11 +25,13 @@ def false_negatives_section(run: Run, published: Published) -> Section:
     """Return, class by class, how Conjunctive InceptionTime errs on WebTraffic."""
     name = traffic_dataset(run)
     rows = run.find(name, MODEL, ensemble=run.has_ensembles)
-    accuracy = _mapping(rows[-1].content if rows else {}, "per_class_accuracy")
+    accuracy = _means([row.content for row in rows], "per_class_accuracy")
     if not accuracy:
         return Section(TITLE, notes=(f"No accuracy by class of {model_title(MODEL)} on {name} yet.",))
     paper = paper_table("false_negatives")
-    missed, found = (_mapping(rows[-1].content, key) for key in ("missed", "missed_ndcg_at_n"))
+    missed = _sums([row.content for row in rows], "missed")
+    found = _means([row.content for row in rows], "missed_ndcg_at_n")
+    several = f" Means of {len(rows)} single models; those taken for others are counted together."
     table = Table(
         f"{name}: {model_title(MODEL)} by class",
         paper.table,
@@ -41,7 +43,7 @@ def false_negatives_section(run: Run, published: Published) -> Section:
         ),
         (
             "Class 8 is Peak, class 0 None. NDCG@n by the scores of the true class: where it is high, the model "
-            "found the region although it predicted another class.",
+            "found the region although it predicted another class." + (several if len(rows) > 1 else ""),
         ),
     )
     pictures = evidence_pictures(run.folder) if name == WEB_TRAFFIC.name else ()
@@ -51,6 +53,27 @@ def false_negatives_section(run: Run, published: Published) -> Section:
 def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:
     value = content.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def _means(contents: list[dict[str, Any]], key: str) -> dict[str, float]:
+    """Return the mean of each class over the rows that have one."""
+    values: dict[str, list[float]] = {}
+    for content in contents:
+        for label, value in _mapping(content, key).items():
+            if isinstance(value, int | float):
+                values.setdefault(label, []).append(value)
+    return {label: sum(found) / len(found) for label, found in values.items()}
+
+
+def _sums(contents: list[dict[str, Any]], key: str) -> dict[str, dict[str, int]]:
+    """Return how often each class was taken for each other, in all rows together."""
+    counts: dict[str, dict[str, int]] = {}
+    for content in contents:
+        for label, taken in _mapping(content, key).items():
+            for other, n in _mapping({key: taken}, key).items():
+                of_label = counts.setdefault(label, {})
+                of_label[other] = of_label.get(other, 0) + n
+    return counts
 
 
 def _paper(label: str) -> str:

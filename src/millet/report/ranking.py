@@ -163,10 +163,11 @@ def _trade_off(run: Run, names: Sequence[str]) -> tuple[Table, Picture] | None:
     # The paper leaves out Attention, whose evidence does not tell classes apart.
     models = [model for model in MODELS if not model.startswith("attention-")]
     points = {}
-    common = [
-        name for name in names
-        if all(run.value(name, model, "aopcr") is not None for model in models if model in run.models)
-    ]  # fmt: skip
+    complete = {model: {name for name in names if run.value(name, model, "aopcr") is not None} for model in models}
+    widest = max(map(len, complete.values()))
+    # A model that has only begun would leave next to nothing in common.
+    models = [model for model in models if complete[model] and 2 * len(complete[model]) >= widest]
+    common = [name for name in names if all(name in complete[model] for model in models)]
     for model in models:
         found = [[run.value(name, model, metric) for metric in ("accuracy", "aopcr")] for name in common]
         table = np.array(found, dtype=np.float64)

@@ -137,7 +137,11 @@ def _introduction(runs: Sequence[Run], published: Published) -> list[str]:
     lines = [f"- `{run.folder.name}`: {run_facts(run)} {_spent(run)}" for run in runs]
     failures = [_folded(table) for run in runs if (table := failures_table(run)) is not None]
     listed = "Runs:\n\n" + "\n".join(lines) if lines else "There are no runs yet."
-    return [reading, listed, *missing_notes(published), *failures]
+    others = (
+        "Runs of models that the paper does not have are shown elsewhere: random convolutions in [the fast lane]"
+        '(rocket.md), LITE beside [the recipe "fast"](tables/fast_recipe.md).'
+    )
+    return [reading, listed, *([others] if lines else []), *missing_notes(published), *failures]
 
 
 def _spent(run: Run) -> str:

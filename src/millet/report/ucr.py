@@ -41,6 +41,8 @@ class Kind:
 KINDS = (
     Kind("Accuracy", "accuracy", True, "ucr_performance", "accuracy"),
     Kind("Balanced accuracy", "balanced_accuracy", True, "ucr_performance", "balanced_accuracy"),
+    Kind("AUROC", "auroc", True, "ucr_performance", "auroc"),
+    Kind("Loss", "loss", True, "ucr_performance", "loss"),
     Kind("AOPCR of single models", "aopcr", False, "ucr_aopcr", "single"),
     Kind("AOPCR of ensembles", "aopcr", True, "ucr_aopcr", "ensemble"),
 )
@@ -52,7 +54,9 @@ def ucr_section(run: Run, published: Published) -> Section:
     names, notes = ucr_datasets(run)
     tables = [_means(run, published, names, kind) for kind in KINDS if run.has_ensembles or not kind.ensemble]
     if not run.has_ensembles:
-        tables = [_means(run, published, names, _of_single_models(kind)) for kind in KINDS[:2]] + tables
+        tables = [
+            _means(run, published, names, _of_single_models(kind)) for kind in KINDS if kind.metric != "aopcr"
+        ] + tables
         notes = (*notes, "This run has no ensembles; the paper's accuracies are those of ensembles.")
     by_dataset = {metric: _by_dataset(run, published, names, metric) for metric in METRICS_SHOWN}
     unmeasured = [METRICS[metric].title for metric, table in by_dataset.items() if not table.rows]
@@ -103,7 +107,7 @@ def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> 
         rows.append((
             model_title(model), f"{len(ours)} of {len(PAPER_DATASETS)}", shown(average), shown(authors),
             shown_difference(average, authors), shown(paper_table(kind.table).value(kind.part, pooling, backbone)),
-            _inside(run, published, list(ours), model, kind.metric),
+            _inside(run, published, names, model, kind.metric),
         ))  # fmt: skip
     notes = (SPREAD_NOTE, *([SCALE_NOTE] if kind.metric == "aopcr" else []))
     return Table(f"UCR: {kind.title}", paper_table(kind.table).table, coverage(covered), HEADER, tuple(rows), notes)
