@@ -159,6 +159,18 @@ def test_a_file_that_is_no_toml_is_refused_with_its_name(tmp_path):
         load_experiment(tmp_path / "absent.toml")
 
 
+def test_a_file_that_lacks_something_says_what(tmp_path):
+    file = write(tmp_path)
+    file.write_text(file.read_text().replace("datasets =", "dataset ="))
+    with pytest.raises(ParameterError, match=r"datasets in .*it is not there\. There is 'dataset'; should it be"):
+        load_experiment(file)
+    file.write_text('name = "toy"')
+    with pytest.raises(
+        ParameterError, match=r"toy\.toml has no tiers; add at least one, such as an empty \[tiers\.s"
+    ):
+        load_experiment(file)
+
+
 def test_experiments_that_come_along_are_found_by_name():
     file = EXPERIMENTS[0].with_name("webtraffic.toml")
     assert load_experiment("webtraffic", "paper") == load_experiment(file, "paper")
@@ -265,7 +277,7 @@ def test_a_full_disk_keeps_the_rows_so_far_and_says_so(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"No space left on device.*rows so far are kept"):
+    with pytest.raises(StorageError, match=r"No space left on device.*Rows that are there are kept"):
         rows.append([{"a": 2}])
     assert (tmp_path / "rows.jsonl").read_text() == '{"a": 1}\n'
 

@@ -355,10 +355,11 @@ class TestWebTraffic:
         assert "2 of 10 classes" in text
 
     def test_false_negatives_of_single_models_are_means(self, tmp_path):
+        facts = [(0.9, 5, {"8": 0.5}), (0.8, 10, {}), (0.1, 45, {"8": 0.7})]
         rows = [
             make_row("WebTraffic", "conjunctive-inceptiontime", repeat, per_class_accuracy={"8": accuracy},
                      missed={"8": {"0": n}}, missed_ndcg_at_n=found)
-            for repeat, (accuracy, n, found) in enumerate([(0.9, 5, {"8": 0.5}), (0.8, 10, {}), (0.1, 45, {"8": 0.7})])
+            for repeat, (accuracy, n, found) in enumerate(facts)
         ]  # fmt: skip
         text = write_report(make_run(tmp_path, rows, tables=["false-negatives"])).path.read_text()
         assert line_of(text, "8") == ["8", "0.600", "0.760", "0 (60)", "0.600"]

@@ -118,6 +118,8 @@ def load_experiment(
     overrides = {name: tiers.take(name, None) for name in TIERS if name in tiers}
     tiers.finish()
     lookup("tier", tier, dict.fromkeys(TIERS))
+    if not overrides:
+        raise ParameterError(f"{file} has no tiers; add at least one, such as an empty [tiers.{tier}].")
     lookup(f"tier of {file}", tier, overrides)
     chosen = Table(f"[tiers.{tier}]", overrides[tier])
     table = Table(f"{file}", {**document, **chosen.rest()})

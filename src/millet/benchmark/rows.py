@@ -100,8 +100,8 @@ class RowsFile:
 def cannot_write(path: Path, error: OSError) -> StorageError:
     """Return the error to raise where a run folder can't be written to."""
     return StorageError(
-        f"{path} can't be written: {error.strerror or error}. The rows so far are kept. Make room or mend the "
-        "permissions, then run the same command to go on."
+        f"{path} can't be written: {error.strerror or error}. Rows that are there are kept. Make room or mend the "
+        "permissions, then run the same command to go on; or choose another folder with --out."
     )
 
 

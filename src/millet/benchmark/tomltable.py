@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, final
 
 from millet.checks import integer
@@ -71,8 +72,14 @@ class Table:
         """Return a list that is not empty."""
         value = self.take(key, None)
         if not isinstance(value, list) or not value:
-            raise ParameterError(f"{key} in {self.where} must be a list of at least one; got {value!r}.")
+            found = self._missing(key) if value is None else f"got {value!r}."
+            raise ParameterError(f"{key} in {self.where} must be a list of at least one; {found}")
         return value
+
+    def _missing(self, key: str) -> str:
+        """Say that a key is not there, and which one may have been meant for it."""
+        meant = get_close_matches(key, [other for other in self._values if other not in self._known], n=1)
+        return "it is not there." + (f" There is {meant[0]!r}; should it be called {key!r}?" if meant else "")
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of strings, each one once."""
