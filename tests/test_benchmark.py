@@ -166,7 +166,7 @@ def test_a_file_that_lacks_something_says_what(tmp_path):
         load_experiment(file)
     file.write_text('name = "toy"')
     with pytest.raises(
-        ParameterError, match=r"toy\.toml has no tiers; add at least one, such as an empty \[tiers\.s"
+        ParameterError, match=r"has no tiers; add at least one, such as an empty \[tiers\.s"
     ):
         load_experiment(file)
 
