@@ -165,9 +165,7 @@ def test_a_file_that_lacks_something_says_what(tmp_path):
     with pytest.raises(ParameterError, match=r"datasets in .*it is not there\. There is 'dataset'; should it be"):
         load_experiment(file)
     file.write_text('name = "toy"')
-    with pytest.raises(
-        ParameterError, match=r"has no tiers; add at least one, such as an empty \[tiers\.s"
-    ):
+    with pytest.raises(ParameterError, match=r"has no tiers; add at least one, such as an empty \[tiers\.s"):
         load_experiment(file)
 
 
