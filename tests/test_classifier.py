@@ -445,6 +445,13 @@ def test_odd_but_usable_data_is_used(bumps):
         assert np.isfinite(quick().fit(odd, labels).logits(odd)).all()
 
 
+def test_columns_that_can_not_be_remembered_are_refused_before_training(bumps, monkeypatch):
+    monkeypatch.setattr("millet.classifier.fit_members", lambda *_: pytest.fail("training began"))
+    frame = pd.DataFrame(bumps[0][:, 0]).rename(columns={0: "first"})
+    with pytest.raises(MilletError, match="columns can't be remembered"):
+        quick().fit(frame, bumps[1])
+
+
 @pytest.mark.parametrize(("name", "value"), [("device", "gpu"), ("device", "cuda:7"), ("precision", "32 bits")])
 def test_hardware_that_is_not_known_is_refused(bumps, tmp_path, name, value):
     with pytest.raises(UnknownNameError, match=f"Unknown {name}"):

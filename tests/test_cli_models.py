@@ -52,6 +52,7 @@ def test_predict_prints_one_line_a_case(model, aeon_data):
     assert set(rows[0]) == {"case", "predicted", "probability", "label", "p_1", "p_2"}
     assert all(float(row["p_1"]) + float(row["p_2"]) == pytest.approx(1, abs=1e-4) for row in rows)
     assert "Accuracy" in result.stderr
+    assert run("predict", model, "GunPoint", "--path", aeon_data, "--out", "-").stdout == result.stdout
 
 
 def test_predict_writes_a_file_and_takes_one(model, aeon_data, tmp_path):

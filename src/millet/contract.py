@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from millet.bags import Bags, ChannelScale, as_bags
 from millet.errors import ParameterError, SeriesError, SeriesTypeError
@@ -214,10 +214,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         "auto" decides here whether the cases are normalised.
         """
-        try:
-            _get_feature_names(X)
-        except TypeError as error:
-            raise SeriesTypeError(f"X is a data frame whose columns can't be remembered: {error}") from None
+        self._check_columns(X, reset=True)
         bags = as_bags(X, normalise=normalise if isinstance(normalise, ChannelScale) else bool(normalise))
         if bags.n_timepoints < 2:
             raise SeriesError(
@@ -235,9 +232,15 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             bags = _better_predicted(X, bags, codes, len(classes))
         return bags, classes, codes
 
+    def _check_columns(self, X: Any, *, reset: bool) -> None:
+        """Remember the names of a data frame's columns, or compare them with those in training."""
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True, ensure_2d=False)
+        except TypeError as error:
+            raise SeriesTypeError(f"X is a data frame whose columns can't be remembered: {error}") from None
+
     def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
         """Set what later input is compared with."""
-        _check_feature_names(self, X, reset=True)
         self.classes_ = classes
         self.n_channels_in_ = bags.n_channels
         self.n_timepoints_in_ = bags.n_timepoints
@@ -254,7 +257,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _checked_cases(self, X: Any, *, normalise: bool | ChannelScale) -> Bags:
         """Return cases like those in training, or say what is different."""
         check_is_fitted(self)
-        _check_feature_names(self, X, reset=False)
+        self._check_columns(X, reset=False)
         expected, n_columns = getattr(self, "n_features_in_", None), _n_columns(X)
         if None not in (expected, n_columns) and n_columns != expected:
             raise SeriesError(

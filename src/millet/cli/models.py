@@ -116,7 +116,7 @@ def predict(
         + [f"{value:.6g}" for value in row]
         for case, row in enumerate(probabilities)
     ]
-    if out is None:
+    if out is None or str(out) == "-":
         _write_csv(sys.stdout, header, rows)
     else:
         with atomic_path(out) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
