@@ -25,7 +25,6 @@ def always_spectral() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spectral, "FEWEST_BLOCKS", {"training": 1, "inference": 1})
         patch.setattr(spectral, "SHORTEST", 1)
-        patch.setattr(spectral, "ONE_BLOCK", 60)
         patch.setattr(spectral, "BLOCK", 41)
         yield
 
@@ -98,15 +97,41 @@ def test_blocks_cover_the_series_and_fit_their_transforms(n_timepoints, n_taps):
 
 
 def test_spectra_are_left_alone_where_they_do_not_pay(monkeypatch):
-    monkeypatch.setattr(spectral, "FEWEST_BLOCKS", {"training": 4, "inference": 12})
+    monkeypatch.setattr(spectral, "FEWEST_BLOCKS", {"training": 8, "inference": 24})
     monkeypatch.setattr(spectral, "SHORTEST", 32)
     monkeypatch.setattr(spectral._SpectralConvolution, "apply", lambda *_: pytest.fail("took the way of spectra"))
     convolutions = random_convolutions([10], "replicate", seed=0)
     convolve_together(convolutions, torch.randn(6, 8, 31).double(), None)
     convolve_together(convolutions, torch.randn(3, 8, 50).double(), None)
     for one in convolutions:
-        one.to(torch.bfloat16)
-    convolve_together(convolutions, torch.randn(6, 8, 300).to(torch.bfloat16), None)
+        one.to(torch.float16)
+    convolve_together(convolutions, torch.randn(6, 8, 300).to(torch.float16), None)
+
+
+def test_bfloat16_is_about_as_good_as_the_direct_way():
+    convolutions = random_convolutions([10, 20, 40], "replicate", seed=1)
+    x = torch.randn(4, 8, 300, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+    def outcome(way, precision: torch.dtype | None) -> list[Tensor]:
+        for one in convolutions:
+            one.double() if precision is None else one.float()
+        values = x.clone().requires_grad_() if precision is None else x.float().requires_grad_()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision is not None):
+            convolved = way(convolutions, values, None)
+        parameters = [one.weight for one in convolutions]
+        gradients = torch.autograd.grad(convolved, [values, *parameters], torch.cos(convolved.detach()))
+        return [part.detach().double() for part in (convolved, *gradients)]
+
+    exact = outcome(directly, None)
+    spectral_errors, direct_errors = (
+        [
+            float((found - wanted).norm() / wanted.norm())
+            for found, wanted in zip(outcome(way, torch.bfloat16), exact, strict=True)
+        ]
+        for way in (convolve_together, directly)
+    )
+    assert max(spectral_errors) < 0.02
+    assert all(ours < 3 * theirs for ours, theirs in zip(spectral_errors, direct_errors, strict=True))
 
 
 def test_asking_for_a_second_derivative_is_refused():

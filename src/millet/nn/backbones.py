@@ -31,15 +31,22 @@ def valid_timepoints(lengths: Tensor | None, n_timepoints: int) -> Tensor | None
 
 
 def normalised(
-    convolution: nn.Module, norm: nn.Module, x: Tensor, lengths: Tensor | None, valid: Tensor | None
+    convolution: nn.Module,
+    norm: nn.Module,
+    x: Tensor,
+    lengths: Tensor | None,
+    valid: Tensor | None,
+    *,
+    relu: bool = False,
 ) -> Tensor:
-    """Convolve, then normalise: (B, n_in, T) -> (B, n_out, T); in one go where no gradients are asked for."""
+    """Convolve, normalise, and perhaps ReLU: (B, n_in, T) -> (B, n_out, T); in one go where nothing has gradients."""
     assert isinstance(norm, ValidBatchNorm1d)
-    together = not norm.training and not torch.is_grad_enabled()
-    result: Tensor = (
-        convolution(x, lengths, norm.scale_and_shift()) if together else norm(convolution(x, lengths), valid)
-    )
-    return result
+    result: Tensor
+    if norm.training or torch.is_grad_enabled():
+        result = norm(convolution(x, lengths), valid, relu=relu)
+        return result
+    result = convolution(x, lengths, norm.scale_and_shift())
+    return torch.relu_(result) if relu else result
 
 
 class Backbone(nn.Module, ABC):
@@ -80,8 +87,7 @@ class ConvBlock(nn.Module):
         return forgetful(self, self._convolve, x, lengths, valid)
 
     def _convolve(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
-        x = normalised(self.convolution, self.norm, x, lengths, valid)
-        return torch.relu_(x) if self.relu else x
+        return normalised(self.convolution, self.norm, x, lengths, valid, relu=self.relu)
 
 
 @final
@@ -174,7 +180,8 @@ class InceptionModule(nn.Module):
         pooled = max_pool_3(x, lengths)
         if self.norm.training or torch.is_grad_enabled():
             parts = [convolve_together(list(self.convolutions), narrow, lengths), self.after_pool(pooled)]
-            return torch.relu_(self.norm(torch.cat(parts, dim=1), valid))
+            result: Tensor = self.norm(torch.cat(parts, dim=1), valid, relu=True)
+            return result
         scales, shifts = (part.chunk(4) for part in self.norm.scale_and_shift())
         *afters, after_pool = map(Affine, scales, shifts)
         parts = [

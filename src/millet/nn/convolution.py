@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from millet.errors import SeriesError, lookup
+from millet.nn.loops import can_loop
 from millet.nn.single import convolve_single
 
 
@@ -57,7 +58,8 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     source_of = lookup("padding", padding, PADDINGS)
     n_timepoints = x.shape[2]
     if lengths is None and padding in ("replicate", "zeros"):
-        return F.pad(x, (left, right), mode="constant" if padding == "zeros" else "replicate")
+        with torch.autocast("cpu", enabled=False):  # which would copy lower precisions into single precision
+            return F.pad(x, (left, right), mode="constant" if padding == "zeros" else "replicate")
     if lengths is None:
         lengths = torch.full((len(x),), n_timepoints, device=x.device)
     where = torch.arange(-left, n_timepoints + right, device=x.device)[None]  # (1, left + T + right)
@@ -67,6 +69,13 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     if padding == "zeros":
         extended = extended * ((where >= 0) & (where <= last))[:, None]
     return extended
+
+
+def lowered(x: Tensor) -> Tensor:
+    """Return values in the precision that a CPU is asked to compute in, as torch's own convolutions would."""
+    if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+        return x.to(torch.get_autocast_dtype("cpu"))
+    return x
 
 
 # Of so few timepoints a CPU's own gradients are as quick as ours.
@@ -112,9 +121,10 @@ class SameConv1d(nn.Conv1d):
         if after is not None:
             weight = weight * after.scale[:, None, None]
             bias = after.shift if bias is None else bias * after.scale + after.shift
+        x = lowered(x)
         dilation = self.dilation[0]
         reach = (self.kernel_size[0] - 1) * dilation
-        if reach and self.groups == self.in_channels and x.device.type == "cpu" and not torch.compiler.is_compiling():
+        if reach and self.groups == self.in_channels and can_loop(x):
             return self._convolve_single(x, lengths, weight, bias)
         if reach:
             x = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)

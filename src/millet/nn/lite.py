@@ -104,7 +104,9 @@ class Lite(Backbone):
 
     def _filter(self, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
         parts = [convolution(x, lengths) for convolution in self.first]
-        return torch.relu_(self.first_norm(torch.cat([*parts, self._hand_made(x, lengths)], dim=1), valid))
+        filtered = torch.cat([*parts, self._hand_made(x, lengths)], dim=1)
+        normal: Tensor = self.first_norm(filtered, valid, relu=True)
+        return normal
 
     def _hand_made(self, x: Tensor, lengths: Tensor | None) -> Tensor:
         reach = self.fixed.shape[2] - 1
@@ -115,4 +117,4 @@ class Lite(Backbone):
 def _separate(
     convolution: nn.Module, norm: nn.Module, x: Tensor, lengths: Tensor | None, valid: Tensor | None
 ) -> Tensor:
-    return torch.relu_(normalised(convolution, norm, x, lengths, valid))
+    return normalised(convolution, norm, x, lengths, valid, relu=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from millet.compiled import compiled_for_networks
 from millet.nn.convolution import extend
+from millet.nn.loops import Array, array_of, can_loop, narrow, share, wide
 
 
 def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -22,48 +25,77 @@ def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:
 
 
 def _pool(x: Tensor) -> Tensor:
-    if x.device.type != "cpu" or x.shape[2] == 1:
+    if not can_loop(x) or x.shape[2] == 1:
         return F.max_pool1d(x, 3, stride=1, padding=1)
     pooled: Tensor = _MaxPool3.apply(x)  # type: ignore[no-untyped-call]
     return pooled
 
 
 class _MaxPool3(torch.autograd.Function):
-    """Two comparisons of the series with itself, moved by one; CPUs search windows for their maximum far slower.
+    """One pass over the series either way; torch searches every window, and keeps where it found the maximum.
 
     The gradient goes to the leftmost of equal values, as torch's own does.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        of_pairs = torch.maximum(x[:, :, :-1], x[:, :, 1:])
-        pooled = torch.empty_like(x, memory_format=torch.contiguous_format)
-        torch.maximum(of_pairs[:, :, :-1], of_pairs[:, :, 1:], out=pooled[:, :, 1:-1])
-        pooled[:, :, 0] = of_pairs[:, :, 0]
-        pooled[:, :, -1] = of_pairs[:, :, -1]
-        ctx.save_for_backward(x, pooled)
+        x = x.contiguous()
+        pooled = torch.empty_like(x)
+        rows, out = array_of(x.flatten(0, 1)), array_of(pooled.flatten(0, 1))
+        share(lambda first, stop: _pool_rows(rows[first:stop], out[first:stop]), len(rows), rows.size)
+        ctx.save_for_backward(x)
         return pooled
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        of_x = torch.empty_like(gradient, memory_format=torch.contiguous_format)
-        # One case after the other, each of which stays in the CPU's cache.
-        for of_case, of_pooled, x, pooled in zip(of_x, gradient, *ctx.saved_tensors, strict=True):
-            _share_out(of_pooled, x, pooled, out=of_case)
+        (x,) = ctx.saved_tensors
+        of_x = torch.empty_like(x)
+        rows, out = array_of(x.flatten(0, 1)), array_of(of_x.flatten(0, 1))
+        given = array_of(gradient.to(x.dtype).contiguous().flatten(0, 1))
+        share(
+            lambda first, stop: _give_back(rows[first:stop], given[first:stop], out[first:stop]), len(rows), rows.size
+        )
         return of_x
 
 
-def _share_out(gradient: Tensor, x: Tensor, pooled: Tensor, out: Tensor) -> None:
-    """Give the gradient of (C, T) maxima to the values that they were."""
-    not_left = gradient.clone(memory_format=torch.contiguous_format)
-    not_left[:, 1:] = _where_positive(gradient[:, 1:], pooled[:, 1:] - x[:, :-1])
-    right = _where_positive(not_left, pooled - x)
-    torch.sub(not_left, right, out=out)
-    out[:, :-1] += gradient[:, 1:] - not_left[:, 1:]
-    out[:, 1:] += right[:, :-1]
+@compiled_for_networks
+def _pool_rows(rows: Array, out: Array) -> None:
+    n_rows, n = rows.shape
+    for i in range(n_rows):
+        row, pooled = rows[i], out[i]
+        left, middle, right, inner = row[: n - 2], row[1 : n - 1], row[2:n], pooled[1 : n - 1]
+        for t in range(n - 2):
+            a, b, c = wide(left[t]), wide(middle[t]), wide(right[t])
+            b = a if a > b else b  # a middle that is not a number stays
+            inner[t] = narrow(c if c > b else b, rows)
+        pooled[0] = row[1] if wide(row[1]) > wide(row[0]) else row[0]
+        pooled[n - 1] = row[n - 2] if wide(row[n - 2]) > wide(row[n - 1]) else row[n - 1]
 
 
-def _where_positive(gradient: Tensor, difference: Tensor) -> Tensor:
-    """Return the gradient where the difference is above 0, else 0: far quicker on CPUs than through booleans."""
-    return torch.ops.aten.threshold_backward(gradient, difference, 0)  # type: ignore[no-any-return]
+@compiled_for_networks
+def _give_back(rows: Array, given: Array, out: Array) -> None:
+    """Each value gets the gradients of those of the three windows around it whose leftmost maximum it is."""
+    n_rows, n = rows.shape
+    zero = wide(rows[0, 0]) - wide(rows[0, 0])
+    padded = np.full(n + 4, zero)  # two values beyond either end, which win nowhere
+    padded[:2] = padded[n + 2 :] = -np.inf
+    gradient = np.full(n + 2, zero)
+    for i in range(n_rows):
+        for t in range(n):
+            padded[t + 2] = wide(rows[i, t])
+            gradient[t + 1] = wide(given[i, t])
+        before, left, own, right, after = (
+            padded[:n],
+            padded[1 : n + 1],
+            padded[2 : n + 2],
+            padded[3 : n + 3],
+            padded[4:],
+        )
+        of_left, of_own, of_right, row = gradient[:n], gradient[1 : n + 1], gradient[2:], out[i]
+        for t in range(n):
+            above_left, not_below_right = own[t] > left[t], own[t] >= right[t]
+            total = of_left[t] if above_left and own[t] > before[t] else zero
+            total += of_own[t] if above_left and not_below_right else zero
+            total += of_right[t] if not_below_right and own[t] >= after[t] else zero
+            row[t] = narrow(total, rows)

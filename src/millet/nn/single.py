@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from millet.compiled import compiled_for_networks
 from millet.errors import SeriesError
-
-Array = NDArray[Any]
+from millet.nn.loops import Array, array_of, narrow, real_array, share, wide
 
 TAPS_AT_ONCE = 4
 
@@ -53,11 +51,8 @@ def convolve_single(
     ends = torch.full((len(x),), x.shape[2]) if lengths is None else lengths
     if len(ends) and not (0 < int(ends.min()) <= int(ends.max()) <= x.shape[2]):  # compiled loops do not look
         raise SeriesError(f"Lengths must lie between 1 and {x.shape[2]}; got {int(ends.min())} to {int(ends.max())}.")
-    exact = torch.float64 if x.dtype == weight.dtype == torch.float64 else torch.float32
-    convolved: Tensor = _SingleConvolution.apply(  # type: ignore[no-untyped-call]
-        x.to(exact), weight.to(exact), ends, n_timepoints, dilation, left
-    )
-    return convolved.to(x.dtype)
+    convolved: Tensor = _SingleConvolution.apply(x, weight, ends, n_timepoints, dilation, left)  # type: ignore[no-untyped-call]
+    return convolved
 
 
 class _SingleConvolution(torch.autograd.Function):
@@ -65,98 +60,130 @@ class _SingleConvolution(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, ends: Tensor, n_timepoints: int, dilation: int, left: int
     ) -> Tensor:
+        x = x.contiguous()
         ctx.save_for_backward(x, weight, ends)
         ctx.dilation, ctx.left = dilation, left
         out = x.new_empty((len(x), len(weight), n_timepoints))
-        # One thread: these loops are over before others have woken up, and torch's own may still hold their cores.
-        _convolve(_array(x), _array(ends), left, _array(weight)[:, 0], dilation, _array(out))
+        how = array_of(ends.contiguous()), left, real_array(weight, x)[:, 0], dilation
+        values, results = array_of(x), array_of(out)
+        share(lambda first, stop: _convolve(values, *how, results, first, stop), len(weight), out.numel())
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None, None, None, None]:
         x, weight, ends = ctx.saved_tensors
-        gradient = gradient.to(x.dtype)
-        before = _array(x), _array(ends), ctx.left
-        after = ctx.dilation, _array(gradient)
+        before = array_of(ends.contiguous()), ctx.left
+        after = ctx.dilation, array_of(gradient.to(x.dtype).contiguous())
         of_x = of_weight = None
         if ctx.needs_input_grad[1]:
-            of_weight = torch.zeros_like(weight)
-            _correlate(*before, of_weight.numpy()[:, 0], *after)
+            values, sums = array_of(x), np.zeros_like(real_array(weight, x))
+            share(
+                lambda first, stop: _correlate(values, *before, sums[:, 0], *after, first, stop),
+                len(weight),
+                gradient.numel(),
+            )
+            of_weight = torch.from_numpy(sums).to(weight.dtype)
         if ctx.needs_input_grad[0]:
-            of_x = torch.zeros_like(x, memory_format=torch.contiguous_format)
-            _spread(of_x.numpy(), *before[1:], _array(weight)[:, 0], *after)
+            of_x = torch.empty_like(x)
+            results, kernels = array_of(of_x), real_array(weight, x)[:, 0]
+            share(
+                lambda first, stop: _spread(results, *before, kernels, *after, first, stop),
+                x.shape[1],
+                gradient.numel(),
+            )
         return of_x, of_weight, None, None, None, None
 
 
-def _array(tensor: Tensor) -> Array:
-    values: Array = tensor.detach().contiguous().numpy()
-    return values
-
-
 @compiled_for_networks
-def _convolve(x: Array, ends: Array, left: int, weight: Array, dilation: int, out: Array) -> None:
+def _convolve(
+    x: Array, ends: Array, left: int, weight: Array, dilation: int, out: Array, first: int, stop: int
+) -> None:
     n_cases, n_out, n_timepoints = out.shape
     n_kernels = n_out // x.shape[1]
-    row = np.empty(n_timepoints + (weight.shape[1] - 1) * dilation, x.dtype)
+    row = np.empty(n_timepoints + (weight.shape[1] - 1) * dilation, weight.dtype)
+    result = np.empty(n_timepoints, weight.dtype)
     for case in range(n_cases):
-        for channel in range(n_out):
-            if channel % n_kernels == 0:
-                _extend(x[case, channel // n_kernels], ends[case], left, row)
-            out[case, channel] = 0
-            _add_taps(row, weight[channel], dilation, out[case, channel])
+        for kernel in range(first, stop):
+            if kernel == first or kernel % n_kernels == 0:
+                _extend(x[case, kernel // n_kernels], ends[case], left, row)
+            result[:] = 0
+            _add_taps(row, weight[kernel], dilation, result)
+            _write(result, out[case, kernel])
 
 
 @compiled_for_networks
-def _correlate(x: Array, ends: Array, left: int, of_weight: Array, dilation: int, gradient: Array) -> None:
+def _correlate(
+    x: Array, ends: Array, left: int, of_weight: Array, dilation: int, gradient: Array, first: int, stop: int
+) -> None:
     """Add to each tap's gradient the products of what it saw with the gradient of what it helped to make."""
     n_cases, n_out, n_timepoints = gradient.shape
     n_taps = of_weight.shape[1]
     n_kernels = n_out // x.shape[1]
-    row = np.empty(n_timepoints + (n_taps - 1) * dilation, x.dtype)
+    row = np.empty(n_timepoints + (n_taps - 1) * dilation, of_weight.dtype)
+    given = np.empty(n_timepoints, of_weight.dtype)
     for case in range(n_cases):
-        for channel in range(n_out):
-            if channel % n_kernels == 0:
-                _extend(x[case, channel // n_kernels], ends[case], left, row)
+        for kernel in range(first, stop):
+            if kernel == first or kernel % n_kernels == 0:
+                _extend(x[case, kernel // n_kernels], ends[case], left, row)
+            _read(gradient[case, kernel], given)
             tap = 0
             while tap + TAPS_AT_ONCE <= n_taps:
-                seen = row[tap * dilation :]
-                _add_four_products(gradient[case, channel], seen, dilation, of_weight[channel, tap:])
+                _add_four_products(given, row[tap * dilation :], dilation, of_weight[kernel, tap:])
                 tap += TAPS_AT_ONCE
             while tap < n_taps:
-                _add_product(gradient[case, channel], row[tap * dilation :], of_weight[channel, tap:])
+                _add_product(given, row[tap * dilation :], of_weight[kernel, tap:])
                 tap += 1
 
 
 @compiled_for_networks
-def _spread(of_x: Array, ends: Array, left: int, weight: Array, dilation: int, gradient: Array) -> None:
+def _spread(
+    of_x: Array, ends: Array, left: int, weight: Array, dilation: int, gradient: Array, first: int, stop: int
+) -> None:
     """Convolve the gradient with the flipped kernels; what fell beyond an end belongs to the value there."""
     n_cases, n_out, n_timepoints = gradient.shape
     n_kernels = n_out // of_x.shape[1]
     reach = (weight.shape[1] - 1) * dilation
-    padded = np.zeros(n_timepoints + 2 * reach, of_x.dtype)
-    of_row = np.empty(n_timepoints + reach, of_x.dtype)
+    padded = np.zeros(n_timepoints + 2 * reach, weight.dtype)
+    of_row = np.empty(n_timepoints + reach, weight.dtype)
+    folded = np.empty(of_x.shape[2], weight.dtype)
     for case in range(n_cases):
-        for channel in range(of_x.shape[1]):
+        for channel in range(first, stop):
             of_row[:] = 0
             for kernel in range(channel * n_kernels, (channel + 1) * n_kernels):
-                padded[reach : reach + n_timepoints] = gradient[case, kernel]
+                _read(gradient[case, kernel], padded[reach : reach + n_timepoints])
                 _add_taps(padded, weight[kernel, ::-1].copy(), dilation, of_row)
-            _fold(of_row, ends[case], left, of_x[case, channel])
+            _fold(of_row, ends[case], left, folded)
+            _write(folded, of_x[case, channel])
+
+
+@compiled_for_networks
+def _read(row: Array, out: Array) -> None:
+    values = row[: out.size]
+    for t in range(out.size):
+        out[t] = wide(values[t])
+
+
+@compiled_for_networks
+def _write(row: Array, out: Array) -> None:
+    result = out[: row.size]
+    for t in range(row.size):
+        result[t] = narrow(row[t], out)
 
 
 @compiled_for_networks
 def _extend(row: Array, end: int, left: int, extended: Array) -> None:
     inside = min(end, extended.size - left)
-    extended[:left] = row[0]
-    extended[left : left + inside] = row[:inside]
-    extended[left + inside :] = row[end - 1]
+    extended[:left] = wide(row[0])
+    _read(row, extended[left : left + inside])
+    extended[left + inside :] = wide(row[end - 1])
 
 
 @compiled_for_networks
 def _fold(of_extended: Array, end: int, left: int, of_row: Array) -> None:
     inside = min(end, of_extended.size - left)
     of_row[:inside] = of_extended[left : left + inside]
+    of_row[inside:] = 0
     of_row[0] += of_extended[:left].sum()
     of_row[end - 1] += of_extended[left + inside :].sum()
 
