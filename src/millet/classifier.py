@@ -64,9 +64,11 @@ class MilletClassifier(EvidenceClassifier):
         are trained one after the other, as on one core, take so long each.
     device : str, default="auto"
         "cpu", "cuda", "mps", or "auto" for the best there is.
-    precision : str, default="32-true"
-        "64-true", "16-mixed", "16-true", "bf16-mixed", "bf16-true", as Lightning Fabric calls them; "auto" is bf16
-        where the hardware computes in it.
+    precision : str, optional
+        What training computes in: "32-true", "64-true", "16-mixed", "16-true", "bf16-mixed" or "bf16-true", as
+        Lightning Fabric calls them; "auto" is bf16-mixed where the hardware computes in it, else 32-true. None is the
+        recipe's: "auto" for "fast", "32-true" for "paper". Predictions and evidence after mixed precision are
+        computed in single precision, so that they add up.
     n_jobs : int, default=-1
         Members trained at a time, each in a process; -1 is one a core. The weights do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -139,7 +141,7 @@ class MilletClassifier(EvidenceClassifier):
         tol: float = 1e-4,
         max_time: float | None = None,
         device: str = "auto",
-        precision: str = "32-true",
+        precision: str | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
         warm_start: bool = False,

@@ -33,7 +33,6 @@ from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_r
 Codes = NDArray[np.int64]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-PRECISIONS = ("auto", "32-true", "64-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed")
 
 
 def fit_members(
@@ -71,7 +70,7 @@ def fit_members(
         seeds = _claim_checkpoints(folder, classifier, recipe, prepared, seeds)
     training, validation = _split(classifier, bags, codes, seeds[0])
     weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
-    device, precision = choose_hardware(classifier.device, classifier.precision)
+    device, precision = choose_hardware(classifier.device, recipe.precision)
     plans = []
     for member, seed in enumerate(seeds):
         network = (
@@ -99,6 +98,7 @@ def fit_members(
     summary = {
         **data,
         "n_epochs": [len(member_history) for _, member_history in trained],
+        "precision": precision,
         "seconds": round(time.monotonic() - started, 3),
     }
     return [network for network, _ in trained], history, summary
@@ -115,7 +115,7 @@ def check_parameters(classifier: Any) -> Recipe:
         number("max_time", classifier.max_time, above=0)
     check_normalise(classifier.normalise)
     jobs(classifier.n_jobs)
-    check_hardware(classifier.device, classifier.precision)
+    check_device(classifier.device)
     not_callable = [callback for callback in classifier.callbacks if not callable(callback)]
     if not_callable:
         raise ParameterError(f"callbacks must be callables that take an EpochRecord; got {not_callable[0]!r}.")
@@ -124,6 +124,7 @@ def check_parameters(classifier: Any) -> Recipe:
         n_epochs=classifier.n_epochs,
         batch_size=classifier.batch_size,
         learning_rate=classifier.learning_rate,
+        precision=classifier.precision,
     )
 
 
@@ -175,10 +176,9 @@ def _class_weights(class_weight: Any, classes: NDArray[Any], codes: Codes) -> li
     return checked
 
 
-def check_hardware(device: str, precision: str) -> None:
-    """Refuse a device that is not there, and a precision that is not known."""
+def check_device(device: str) -> None:
+    """Refuse a device that is not there."""
     lookup("device", device, dict.fromkeys(DEVICES))
-    lookup("precision", precision, dict.fromkeys(PRECISIONS))
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not present.get(device, True):
         raise ParameterError(

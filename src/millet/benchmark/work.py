@@ -241,6 +241,7 @@ def _ensemble_of_networks(members: list[MilletClassifier]) -> MilletClassifier:
 
 def _training_facts(classifier: EvidenceClassifier) -> Row:
     n_epochs, seconds = 0, 0.0
+    summary = classifier.training_summary_
     for single in _singles(classifier):
         if isinstance(single, MilletClassifier):
             n_epochs += sum(single.training_summary_["n_epochs"])
@@ -252,6 +253,7 @@ def _training_facts(classifier: EvidenceClassifier) -> Row:
         "n_epochs_run": n_epochs,
         "train_seconds": round(seconds, 3),
         "n_parameters": classifier.n_parameters_,
+        **({"precision": summary["precision"]} if "precision" in summary else {}),
         "data_fingerprint": classifier.training_summary_["fingerprint"],
     }
 

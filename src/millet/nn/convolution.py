@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from millet.errors import SeriesError, lookup
-from millet.nn.loops import can_loop
 from millet.nn.single import convolve_single
 
 
@@ -124,7 +123,7 @@ class SameConv1d(nn.Conv1d):
         x = lowered(x)
         dilation = self.dilation[0]
         reach = (self.kernel_size[0] - 1) * dilation
-        if reach and self.groups == self.in_channels and can_loop(x):
+        if reach and self.groups == self.in_channels and x.device.type == "cpu" and not torch.compiler.is_compiling():
             return self._convolve_single(x, lengths, weight, bias)
         if reach:
             x = extend(x, reach // 2, reach - reach // 2, lengths, self.edge)

@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 
 from millet.compiled import compiled_for_networks
 from millet.errors import SeriesError
-from millet.nn.loops import Array, array_of, narrow, real_array, share, wide
+from millet.nn.loops import Array, array_of, can_loop, narrow, real_array, share, wide
 
 TAPS_AT_ONCE = 4
 
@@ -51,8 +51,9 @@ def convolve_single(
     ends = torch.full((len(x),), x.shape[2]) if lengths is None else lengths
     if len(ends) and not (0 < int(ends.min()) <= int(ends.max()) <= x.shape[2]):  # compiled loops do not look
         raise SeriesError(f"Lengths must lie between 1 and {x.shape[2]}; got {int(ends.min())} to {int(ends.max())}.")
-    convolved: Tensor = _SingleConvolution.apply(x, weight, ends, n_timepoints, dilation, left)  # type: ignore[no-untyped-call]
-    return convolved
+    values = x if can_loop(x) else x.float()
+    convolved: Tensor = _SingleConvolution.apply(values, weight, ends, n_timepoints, dilation, left)  # type: ignore[no-untyped-call]
+    return convolved.to(x.dtype)
 
 
 class _SingleConvolution(torch.autograd.Function):

@@ -13,6 +13,7 @@ from millet.errors import ParameterError, lookup
 OPTIMIZERS = ("adam", "adamw")
 SCHEDULES = ("constant", "one-cycle")
 KEEPS = ("best", "last")
+PRECISIONS = ("auto", "32-true", "64-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ class Recipe:
         Which weights training ends with. "best" are those of the epoch with the lowest loss of all training cases in
         inference mode, which costs a pass over them an epoch. "last" are those of the last epoch, for schedules that
         end in small steps. Where a validation set decides, the best are kept in either case.
+    precision : str
+        What training computes in, as Lightning Fabric calls it; "auto" is "bf16-mixed" where the hardware computes in
+        it, else "32-true".
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Recipe:
     schedule: str = "constant"
     label_smoothing: float = 0.0
     keep: str = "best"
+    precision: str = "32-true"
 
     def __post_init__(self) -> None:
         integer("n_epochs", self.n_epochs, at_least=1)
@@ -78,6 +83,7 @@ class Recipe:
         lookup("schedule", self.schedule, dict.fromkeys(SCHEDULES))
         number("label_smoothing", self.label_smoothing, at_least=0, below=1)
         lookup("keep", self.keep, dict.fromkeys(KEEPS))
+        lookup("precision", self.precision, dict.fromkeys(PRECISIONS))
 
     def batch_size_for(self, n_cases: int) -> int:
         """Return the batch size for a training set of `n_cases`."""
@@ -122,6 +128,7 @@ RECIPES: dict[str, Recipe] = {
         weight_decay=0.01,
         schedule="one-cycle",
         keep="last",
+        precision="auto",
     ),
     "paper": Recipe(),
 }
