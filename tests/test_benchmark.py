@@ -21,7 +21,7 @@ from millet import load_classifier
 from millet.benchmark import backends, load_experiment, read_rows, run_benchmark, work
 from millet.benchmark import measure as measure_module
 from millet.benchmark.backends import WorkerLostError, open_pool
-from millet.benchmark.cells import ENSEMBLE, all_cells, outstanding
+from millet.benchmark.cells import ENSEMBLE, all_cells, chosen, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
 from millet.benchmark.rows import RowsFile, key_of
@@ -214,6 +214,33 @@ def test_only_what_is_missing_of_a_cell_is_outstanding(tmp_path):
     (left,) = outstanding(cells, cells[0].keys[:1])
     assert left.keys == cells[0].keys[1:]
     assert outstanding(cells, cells[0].keys) == []
+
+
+def test_a_part_of_a_grid_is_chosen_by_datasets_models_and_repeats(tmp_path):
+    datasets = ", ".join(TINY.replace("Tiny", name) for name in ("One", "Two"))
+    models = '{ backbones = ["lite", "fcn"], poolings = ["conjunctive"] }'
+    cells = all_cells(tiny(tmp_path, datasets=datasets, models=models, more="repeats = 2"))
+
+    def titles(only, repeats=None):
+        return [cell.title for cell in chosen(cells, only, repeats)]
+
+    assert titles([]) == [cell.title for cell in cells]
+    assert titles(["Two", "conjunctive-fcn"]) == [f"Two conjunctive-fcn {repeat}" for repeat in (0, 1, "ensemble")]
+    assert titles(["conjunctive-fcn"], 1) == ["One conjunctive-fcn 0", "Two conjunctive-fcn 0"]
+    with pytest.raises(UnknownNameError, match="Did you mean 'conjunctive-fcn'"):
+        titles(["conjunctve-fcn"])
+
+
+def test_a_part_of_a_grid_is_run_now_and_the_rest_later(tmp_path):
+    file = write(tmp_path, models='{ backbones = ["lite", "fcn"], poolings = ["conjunctive"] }', more="repeats = 2")
+    command = ["benchmark", str(file), "--out", str(tmp_path / "run"), "--n-jobs", "1"]
+    part = CliRunner().invoke(cli, [*command, "--only", "conjunctive-lite", "--repeats", "1"])
+    assert part.exit_code == 0, part.output
+    assert [key_of(row)[1:3] for row in read_rows(tmp_path / "run")] == [("conjunctive-lite", 0)]
+    rest = CliRunner().invoke(cli, command)
+    assert "6 cells, 5 of them run now" in rest.output
+    assert run_benchmark(load_experiment(file), tmp_path / "whole", n_jobs=1).n_run == 6
+    assert results(tmp_path / "run") == results(tmp_path / "whole")
 
 
 def test_estimates_follow_the_measured_speed(tmp_path):

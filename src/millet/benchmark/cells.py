@@ -10,6 +10,7 @@ from millet.benchmark.experiment import Experiment
 from millet.benchmark.models import MethodSpec, ModelSpec
 from millet.benchmark.rows import RowKey
 from millet.benchmark.sources import DataSpec
+from millet.errors import lookup
 
 ENSEMBLE = -1
 
@@ -63,6 +64,37 @@ def all_cells(experiment: Experiment) -> list[Cell]:
                 methods = tuple(m for m in experiment.methods if m.applies_to(model, repeat))
                 cells.append(Cell(data, model, repeat, methods))
     return cells
+
+
+def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) -> list[Cell]:
+    """Return the cells of some datasets and models, and of the first repeats alone.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+    only : collection of str
+        Names of datasets, of models, or of both; empty for all. A cell must have one of the datasets, if any is
+        named, and one of the models, if any is.
+    repeats : int, optional
+        How many repeats; ensembles, which need them all, are left for later. None for all, and ensembles.
+
+    Raises
+    ------
+    UnknownNameError
+        If a name is that of no dataset and no model.
+    """
+    cells = list(cells)
+    datasets, models = {cell.data.name for cell in cells}, {cell.model.name for cell in cells}
+    for name in only:
+        lookup("dataset or model", name, dict.fromkeys([*sorted(datasets), *sorted(models)]))
+    wanted_datasets, wanted_models = datasets & set(only) or datasets, models & set(only) or models
+    return [
+        cell
+        for cell in cells
+        if cell.data.name in wanted_datasets
+        and cell.model.name in wanted_models
+        and (repeats is None or 0 <= cell.repeat < repeats)
+    ]
 
 
 def outstanding(cells: Iterable[Cell], present: Collection[RowKey]) -> list[Cell]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, final
 
 from millet.benchmark.backends import Pool, WorkerLostError, open_pool
-from millet.benchmark.cells import Cell, all_cells, outstanding
+from millet.benchmark.cells import Cell, all_cells, chosen, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.folder import open_run
@@ -21,6 +21,7 @@ from millet.benchmark.grid import Grid
 from millet.benchmark.rows import Row, RowsFile, key_of
 from millet.benchmark.times import in_words
 from millet.benchmark.work import CellResult, Job, failure_row
+from millet.checks import integer
 from millet.errors import StorageError
 
 Say = Callable[[str], None]
@@ -53,6 +54,8 @@ def run_benchmark(
     backend: str = "loky",
     scheduler: str | None = None,
     retry_failed: bool = False,
+    only: Collection[str] = (),
+    repeats: int | None = None,
     say: Say = lambda _: None,
 ) -> Outcome:
     """Run what is left of a grid.
@@ -72,6 +75,10 @@ def run_benchmark(
         The address of the cluster.
     retry_failed : bool, default=False
         Forget rows of failures, so that their cells are run again.
+    only : collection of str, default=()
+        Names of datasets and models to run this time; all by default. What is left out can be run later.
+    repeats : int, optional
+        Run this many repeats of each model this time, and no ensembles.
     say : callable
         Called with a line whenever a cell is done.
 
@@ -102,13 +109,15 @@ def run_benchmark(
     >>> [row["status"] for row in read_rows(folder / "run")]
     ['done']
     """
+    if repeats is not None:
+        integer("repeats", repeats, at_least=1)
     folder = Path(out).absolute()
     data = None if path is None else Path(path).absolute()
     with open_run(folder, experiment) as rows:
         if retry_failed:
             rows.discard(lambda row: row["status"] == "failed")
         cells = all_cells(experiment)
-        left = outstanding(cells, {key_of(row) for row in rows.rows})
+        left = outstanding(chosen(cells, only, repeats), {key_of(row) for row in rows.rows})
         if left:
             with open_pool(backend, n_jobs, len(left), scheduler) as pool:
                 _Run(experiment, folder, data, rows, pool, left, say).run()

@@ -29,19 +29,21 @@ from millet.errors import ParameterError
     "--backend", default="loky", show_default=True, help="Where: loky (processes of this machine), dask or ray."
 )
 @click.option("--scheduler", help="Address of a Dask or Ray cluster, such as tcp://host:8786.")
+@click.option("--only", multiple=True, help="A dataset or model to run this time; may be given several times.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Run this many repeats this time, and no ensembles.")
 @click.option("--retry-failed", is_flag=True, help="Run cells again that failed.")
 @click.option("--plan", is_flag=True, help="Only say what there is to run, and what it will cost.")
 @click.pass_context
 def benchmark(
     ctx: click.Context, experiment: Path, tier: str, out: Path | None, path: Path | None, n_jobs: int, backend: str,
-    scheduler: str | None, retry_failed: bool, plan: bool,
+    scheduler: str | None, only: tuple[str, ...], repeats: int | None, retry_failed: bool, plan: bool,
 ) -> None:  # fmt: skip
     """Run a grid of datasets, models and repeats from an experiment file.
 
     EXPERIMENT is a TOML file, or the name of one that comes along, such as webtraffic or ucr.
 
-    After an interruption, the same command goes on where it was. A cell that fails is recorded, and the others are
-    run; the exit code is then 1.
+    After an interruption, the same command goes on where it was, as does one with another --only or --repeats. A cell
+    that fails is recorded, and the others are run; the exit code is then 1.
     """
     from millet.benchmark import describe_plan, load_experiment, run_benchmark
 
@@ -60,6 +62,8 @@ def benchmark(
             backend=backend,
             scheduler=scheduler,
             retry_failed=retry_failed,
+            only=only,
+            repeats=repeats,
             say=click.echo,
         )
     click.echo(wrap(f"{outcome.n_cells} cells, {outcome.n_run} of them run now. Rows are in {out / 'rows.jsonl'}"))
