@@ -441,3 +441,20 @@ def test_a_compiled_network_says_the_same(backbone):
     for training in (True, False):
         network.train(training)
         torch.testing.assert_close(compiled(x).logits, network(x).logits)
+
+
+@pytest.mark.parametrize("backbone", ["fcn", "inceptiontime", "lite", "resnet"])
+@pytest.mark.parametrize("pooling", ["additive", "conjunctive", "gap", "instance"])
+def test_evidence_adds_up_though_embeddings_are_of_lower_precision(backbone, pooling):
+    torch.manual_seed(0)
+    network = MilletNetwork(1, 3, backbone, pooling).eval()
+    x, lengths = torch.randn(4, 1, 150), torch.tensor([150, 97, 1, 60])
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        lower = network(x, lengths)
+    with torch.no_grad():
+        exact = network(x, lengths)
+    inside = (torch.arange(150) < lengths[:, None])[:, None]
+    means = (lower.contributions * inside).sum(2) / lengths[:, None]
+    torch.testing.assert_close(means + lower.bias, lower.logits, atol=1e-6, rtol=1e-5)
+    assert not torch.equal(lower.logits, exact.logits)
+    assert (lower.logits - exact.logits).norm() < 0.02 * exact.logits.norm()

@@ -130,15 +130,23 @@ class MilletNetwork(nn.Module):
         self._check(x, lengths, positions)
         if lengths is not None and bool((lengths == x.shape[2]).all()):
             lengths = None
-        z = self._embed(x, lengths).transpose(1, 2)  # (B, C, T) -> (B, D, T) -> (B, T, D)
+        z = self._embed(x, lengths)
+        if self.training or not _autocasting(x.device):
+            return self._show_evidence(z, lengths, positions)
+        # Evidence adds up to the logits, whatever the embeddings were computed in.
+        with torch.autocast(x.device.type, enabled=False):
+            return self._show_evidence(z.to(x.dtype), lengths, positions)
+
+    def _show_evidence(self, z: Tensor, lengths: Tensor | None, positions: Tensor | None) -> BagOutput:
+        z = z.transpose(1, 2)  # (B, D, T) -> (B, T, D)
         if self.positions:
             encoding = (
-                _encoding_of_all(x.shape[2], self.d_embedding, x.device)
+                _encoding_of_all(z.shape[1], self.d_embedding, z.device)
                 if positions is None
                 else positional_encoding(positions, self.d_embedding)
             )
             z = z + encoding.to(z.dtype)
-        valid = valid_timepoints(lengths, x.shape[2])
+        valid = valid_timepoints(lengths, z.shape[1])
         return self._pool(self.dropout(z), None if valid is None else valid[:, 0])
 
     def _check(self, x: Tensor, lengths: Tensor | None, positions: Tensor | None) -> None:
@@ -196,6 +204,10 @@ class MilletNetwork(nn.Module):
             embedded = self._run_backbone(x[chosen, :, :length]).to(z.dtype)
             z = z.index_put((chosen.nonzero()[:, 0],), torch.nn.functional.pad(embedded, (0, x.shape[2] - length)))
         return z
+
+
+def _autocasting(device: torch.device) -> bool:
+    return device.type in ("cpu", "cuda") and torch.is_autocast_enabled(device.type)
 
 
 def _build_backbone(backbone: Any, n_channels: int, padding: str) -> nn.Module:
