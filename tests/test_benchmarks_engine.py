@@ -13,12 +13,14 @@ import torch
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.nn import MilletNetwork
 from millet.nn.convolution import _Convolution
+from millet.nn.maximum import _MaxPool3
+from millet.nn.normalisation import _Normalisation
 from millet.nn.single import _SingleConvolution
 from millet.nn.spectral import _SpectralConvolution
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 BACKBONES = ("fcn", "resnet", "inceptiontime")
-OWN_WAYS = (_Convolution, _SingleConvolution, _SpectralConvolution)
+OWN_WAYS = (_Convolution, _MaxPool3, _Normalisation, _SingleConvolution, _SpectralConvolution)
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +150,7 @@ def test_a_quick_run_prints_and_writes_every_goal(tmp_path):
     assert run.returncode == 0, run.stderr
     content = json.loads(file.read_text(encoding="utf-8"))
     figures = [row["figure"] for row in content["rows"]]
-    assert len(figures) == len(set(figures)) == 12
+    assert len(figures) == len(set(figures)) == 13
     assert all(figure in run.stdout for figure in figures)
     assert {row["verdict"] for row in content["rows"]} <= {"met", "not met", "not applicable"}
     for row in content["rows"]:

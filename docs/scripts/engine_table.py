@@ -25,24 +25,24 @@ NOTE = (
     "operations of the plain network, whatever was really computed; *of peak* is their part of the best convolution "
     "of the machine."
 )
-# What was tried for goals that are out of reach without bf16; by the beginning of the figure's name.
+# What was tried for goals that were missed on some processor; by the beginning of the figure's name.
 TRIED = {
     "WebTraffic epoch": (
         "a selecting pass that ends as soon as its epoch can't be the best, with the same result (what is measured "
-        "here is the first epoch, which always is); spectra, which need a seventh of the operations of the long "
-        "convolutions ([decision 9](../decisions/0009-spectra.md)); `torch.compile`, which was slower; no selecting "
-        'pass at all, as in the recipe "fast" ([decision 11](../decisions/0011-fast-recipe.md)). Had all operations '
-        "of the plain network run at the peak, that would be three times the plain speed."
+        "here is the first epoch, which always is); spectra by fast transforms, then by matrix products "
+        "([decision 9](../decisions/0009-spectra.md)), the latter also in bf16; normalisation and pooling in loops that go "
+        "through memory once ([decision 6](../decisions/0006-convolution-gradients.md)); `torch.compile`, which was "
+        'slower; no selecting pass at all, as in the recipe "fast" ([decision 11](../decisions/0011-fast-recipe.md)).'
     ),
     "LITE epoch": (
         "gradients of depthwise kernels by matrix products; all taps and gradients of a row while it is in the cache "
-        "(a step from 84 to 63 ms on one core, where an epoch is ten times faster than InceptionTime's); these "
-        "loops on several threads, which was slower ([decision 6](../decisions/0006-convolution-gradients.md)). "
-        "What is left is batch normalisation and memory."
+        "(a step from 84 to 63 ms on one core); these loops on torch's own threads, and normalisation in such a loop, "
+        "too (from 39 to 29 ms on another, in bf16; [decision 6](../decisions/0006-convolution-gradients.md)). LITE was "
+        "ten times faster than InceptionTime until InceptionTime became faster in turn."
     ),
     "inference with evidence": (
         "batch normalisation folded into the convolutions (1.1x); smaller and larger batches (no change); spectra "
-        "(1.3x to 1.4x). Plain inference runs at 60 to 70 % of the peak already."
+        "(1.3x to 1.4x). Plain inference runs at 60 to 70 % of the peak already; bf16 is what is left."
     ),
 }
 
