@@ -1,5 +1,6 @@
 """The benchmark: strict files, a grid that survives anything, and one row for every cell, once."""
 
+import contextlib
 import dataclasses
 import errno
 import json
@@ -241,6 +242,43 @@ def test_a_part_of_a_grid_is_run_now_and_the_rest_later(tmp_path):
     assert "6 cells, 5 of them run now" in rest.output
     assert run_benchmark(load_experiment(file), tmp_path / "whole", n_jobs=1).n_run == 6
     assert results(tmp_path / "run") == results(tmp_path / "whole")
+
+
+def test_a_part_of_a_grid_leaves_the_checkpoints_and_failures_of_the_rest_alone(tmp_path):
+    datasets = ", ".join(TINY.replace("Tiny", name) for name in ("One", "Two"))
+    experiment = tiny(tmp_path, datasets=datasets)
+    folder = tmp_path / "run"
+    checkpoint = folder / "cells" / "Two" / "conjunctive-lite" / "0" / "member-0.safetensors"
+    run_benchmark(experiment, folder, n_jobs=1, only=["One"])
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    run_benchmark(experiment, folder, n_jobs=1, only=["One"])
+    assert checkpoint.exists()
+    two = {**read_rows(folder)[0], "dataset": "Two", "status": "failed", "error": "lost"}
+    RowsFile(folder).append([two])
+    for only, error in ((["Tow"], pytest.raises(UnknownNameError)), (["One"], contextlib.nullcontext())):
+        with error:
+            run_benchmark(experiment, folder, n_jobs=1, only=only, retry_failed=True)
+        assert [row["dataset"] for row in read_rows(folder) if row["status"] == "failed"] == ["Two"]
+    checkpoint.unlink()
+    assert not run_benchmark(experiment, folder, n_jobs=1, only=["Two"], retry_failed=True).failed
+    assert not (folder / "cells").exists()
+
+
+def test_a_plan_of_a_part_of_a_grid_is_refused(tmp_path):
+    refused = CliRunner().invoke(cli, ["benchmark", str(write(tmp_path)), "--plan", "--only", "Tiny"])
+    assert isinstance(refused.exception, ParameterError) or "--plan is of the whole grid" in refused.output
+
+
+def test_a_run_of_a_version_that_knew_one_precision_goes_on(tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    file = tmp_path / "run" / "run.json"
+    description = json.loads(file.read_text())
+    assert description["training"].pop("precision") == "32-true"
+    file.write_text(json.dumps(description))
+    assert run_benchmark(experiment, tmp_path / "run", n_jobs=1).n_run == 0
+    assert {row["precision"] for row in read_rows(tmp_path / "run")} == {"32-true"}
 
 
 def test_estimates_follow_the_measured_speed(tmp_path):

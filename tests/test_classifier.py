@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import millet
-from millet import MilletClassifier
+from millet import MilletClassifier, fitting
 from millet.errors import LabelError, MilletError, ParameterError, SeriesError, StorageError, UnknownNameError
 from millet.nn import BACKBONES, POOLINGS, ConjunctivePooling
 from millet.nn.lite import Lite
@@ -490,3 +490,39 @@ def test_the_interpretation_is_named_after_the_users_pooling(bumps):
 def test_a_millet_error_is_also_a_value_error():
     assert issubclass(SeriesError, MilletError)
     assert issubclass(SeriesError, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "asked", "has_bf16", "computed_in"),
+    [
+        ("fast", None, True, "bf16-mixed"),
+        ("fast", None, False, "32-true"),
+        ("fast", "32-true", True, "32-true"),
+        ("paper", None, True, "32-true"),
+        ("paper", "auto", True, "bf16-mixed"),
+    ],
+)
+def test_the_recipe_says_what_to_compute_in_unless_the_user_does(
+    bumps, monkeypatch, recipe, asked, has_bf16, computed_in
+):
+    monkeypatch.setattr(fitting, "_computes_in_bf16", lambda device: has_bf16)
+    clf = quick("lite", recipe=recipe, precision=asked, device="cpu", n_epochs=1).fit(*bumps)
+    assert clf.training_summary_["precision"] == computed_in
+    assert {parameter.dtype for parameter in clf.networks_[0].parameters()} == {torch.float32}
+    logits, explanation = clf.logits(bumps[0]), clf.explain(bumps[0])
+    np.testing.assert_allclose(explanation.contributions.mean(2) + explanation.bias, logits, atol=1e-6)
+
+
+def test_a_training_is_not_resumed_in_another_precision(bumps, monkeypatch, tmp_path):
+    quick("lite", checkpoint_dir=tmp_path, precision="auto", device="cpu").fit(*bumps)
+    here = fitting.choose_hardware("cpu", "auto")[1]
+    monkeypatch.setattr(fitting, "_computes_in_bf16", lambda device: here == "32-true")
+    with pytest.raises(StorageError, match="different: computes in"):
+        quick("lite", checkpoint_dir=tmp_path, precision="auto", device="cpu").fit(*bumps)
+
+
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_a_network_of_double_precision_goes_on_in_a_lower_one(bumps, precision):
+    clf = quick("lite", precision="64-true", warm_start=True, n_epochs=1, device="cpu").fit(*bumps)
+    clf.set_params(precision=precision).fit(*bumps)
+    assert {parameter.dtype for parameter in clf.networks_[0].parameters()} == {torch.float32}

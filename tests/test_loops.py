@@ -1,6 +1,8 @@
 """Compiled loops: bfloat16 as torch rounds it, and the same results on however many threads."""
 
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +66,24 @@ def test_threads_share_all_rows_and_do_none_twice(three_threads, n_rows):
 
     share(count, n_rows, n_rows)
     assert (seen == 1).all()
+
+
+@pytest.mark.skipif(not list((Path(torch.__file__).parent / "lib").glob("libgomp*")), reason="other threads")
+def test_torchs_own_threads_take_part(three_threads):
+    seen = set()
+    share(lambda first, stop: seen.add((threading.get_ident(), first, stop)), 3, 3)
+    assert sorted((first, stop) for _, first, stop in seen) == [(0, 1), (1, 2), (2, 3)]
+    assert len({thread for thread, _, _ in seen}) == 3
+
+
+def test_rows_that_a_signal_kept_from_being_done_are_noticed(three_threads, monkeypatch):
+    def lose_a_part(work, *_):
+        work(None)  # of the three that there should be
+
+    team = loops._Team(lose_a_part, lambda: 0, lambda: 3)
+    monkeypatch.setattr(loops, "_team", lambda: team)
+    with pytest.raises(KeyboardInterrupt):
+        share(lambda first, stop: None, 3, 3)
 
 
 def test_an_error_in_a_thread_comes_out(three_threads):
@@ -140,6 +160,14 @@ def test_what_is_not_a_number_stays_so(precision):
     x[1, 1, 4] = torch.nan
     assert ValidBatchNorm1d(3).to(torch.promote_types(precision, torch.float32))(x, relu=True)[:, 1].isnan().all()
     assert max_pool_3(x)[1, 1, 4].isnan()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_infinite_values_leave_the_gradients_of_others_alone(precision):
+    x = torch.tensor([[[-torch.inf, 2.0, 1.0, 0.0]], [[1.0, 3.0, 2.0, 5.0]]]).to(precision)
+    ours = with_gradients(max_pool_3, x)
+    theirs = with_gradients(lambda x: F.max_pool1d(x, 3, stride=1, padding=1), x)
+    torch.testing.assert_close(ours, theirs)
 
 
 def loops_of(precision: torch.dtype) -> list[Tensor]:

@@ -444,6 +444,22 @@ def test_a_compiled_network_says_the_same(backbone):
 
 
 @pytest.mark.parametrize("backbone", ["fcn", "inceptiontime", "lite", "resnet"])
+def test_autocast_leaves_double_precision_alone(backbone):
+    network = MilletNetwork(1, 3, backbone).double().eval()
+    x = torch.randn(2, 1, 90, dtype=torch.float64)
+    with torch.no_grad():
+        expected = network(x).logits
+        with torch.autocast("cpu", torch.bfloat16):
+            assert network.backbone(x).dtype == torch.float64
+            torch.testing.assert_close(network(x).logits, expected)
+
+
+def test_convolutions_of_one_channel_are_lowered_as_all_others():
+    with torch.autocast("cpu", torch.bfloat16):
+        assert SameConv1d(1, 4, 5, "replicate")(torch.randn(2, 1, 30)).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("backbone", ["fcn", "inceptiontime", "lite", "resnet"])
 @pytest.mark.parametrize("pooling", ["additive", "conjunctive", "gap", "instance"])
 def test_evidence_adds_up_though_embeddings_are_of_lower_precision(backbone, pooling):
     torch.manual_seed(0)

@@ -101,7 +101,7 @@ def test_spectra_are_left_alone_where_they_do_not_pay(monkeypatch):
     monkeypatch.setattr(spectral, "SHORTEST", 32)
     monkeypatch.setattr(spectral._SpectralConvolution, "apply", lambda *_: pytest.fail("took the way of spectra"))
     convolutions = random_convolutions([10], "replicate", seed=0)
-    convolve_together(convolutions, torch.randn(6, 8, 31).double(), None)
+    convolve_together(convolutions, torch.randn(8, 8, 31).double(), None)
     convolve_together(convolutions, torch.randn(3, 8, 50).double(), None)
     for one in convolutions:
         one.to(torch.float16)

@@ -29,16 +29,16 @@ NOTE = (
 TRIED = {
     "WebTraffic epoch": (
         "a selecting pass that ends as soon as its epoch can't be the best, with the same result (what is measured "
-        "here is the first epoch, which always is); spectra by fast transforms, then by matrix products "
-        "([decision 9](../decisions/0009-spectra.md)), the latter also in bf16; normalisation and pooling in loops that go "
+        "here is the first epoch, which always is); spectra by fast transforms, then by matrix products ([decision "
+        "9](../decisions/0009-spectra.md)), the latter also in bf16; normalisation and pooling in loops that go "
         "through memory once ([decision 6](../decisions/0006-convolution-gradients.md)); `torch.compile`, which was "
         'slower; no selecting pass at all, as in the recipe "fast" ([decision 11](../decisions/0011-fast-recipe.md)).'
     ),
     "LITE epoch": (
         "gradients of depthwise kernels by matrix products; all taps and gradients of a row while it is in the cache "
-        "(a step from 84 to 63 ms on one core); these loops on torch's own threads, and normalisation in such a loop, "
-        "too (from 39 to 29 ms on another, in bf16; [decision 6](../decisions/0006-convolution-gradients.md)). LITE was "
-        "ten times faster than InceptionTime until InceptionTime became faster in turn."
+        "(a step from 84 to 63 ms on one core); these loops on torch's own threads, and normalisation in such a loop "
+        "(from 39 to 29 ms on another machine, in bf16; [decision 6](../decisions/0006-convolution-gradients.md)). "
+        "LITE was ten times faster than InceptionTime until InceptionTime became faster in turn."
     ),
     "inference with evidence": (
         "batch normalisation folded into the convolutions (1.1x); smaller and larger batches (no change); spectra "

@@ -2,7 +2,7 @@
 
     python docs/scripts/fast_recipe_table.py --published DIR
 
-Our side are the rows of results/fast_recipe, results/fast_webtraffic and results/lite_panel; the other side are the
+Our side are the rows of results/fast_recipe, results/webtraffic and results/lite_panel; the other side are the
 authors' and the bake-off's files in DIR (as for ``millet report --published``), so that the two are compared on the
 same datasets.
 """
@@ -25,7 +25,7 @@ from millet.training.recipe import RECIPES
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "tables" / "fast_recipe.md"
-RUNS = ("fast_recipe", "fast_webtraffic")
+RUNS = ("fast_recipe", "webtraffic")
 MODEL = "conjunctive-inceptiontime"
 LITE, LITE_PUBLISHED = "conjunctive-lite", "LITETime"
 HEADER = (
@@ -58,7 +58,7 @@ def main() -> None:
     by_dataset: dict[str, list[Row]] = defaultdict(list)
     for run in RUNS:
         for row in own_rows(given.results / run):
-            if not row["ensemble"]:
+            if row["model"] == MODEL and not row["ensemble"]:
                 by_dataset[row["dataset"]].append(row)
     published = Published(given.published)
     parts = ['# The recipe "fast" beside the paper\'s', NOTE, accuracies(by_dataset, published).to_markdown(2)]

@@ -60,21 +60,22 @@ def fit_members(
     data = data_summary(bags, codes)
     rng = check_random_state(classifier.random_state)
     seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]
+    device, precision = choose_hardware(classifier.device, recipe.precision)
     folder = None if classifier.checkpoint_dir is None else Path(classifier.checkpoint_dir)
     if folder is not None:
         prepared = {
             "data": data["fingerprint"],
             "normalised": bags.normalisation is True,
+            "computes in": precision,
             **_given_weights([*previous, classifier.backbone, classifier.pooling]),
         }
         seeds = _claim_checkpoints(folder, classifier, recipe, prepared, seeds)
     training, validation = _split(classifier, bags, codes, seeds[0])
     weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
-    device, precision = choose_hardware(classifier.device, recipe.precision)
     plans = []
     for member, seed in enumerate(seeds):
         network = (
-            copy.deepcopy(previous[member])
+            _as_trained_in(precision, copy.deepcopy(previous[member]))
             if member < len(previous)
             else _new_network(classifier, bags.n_channels, len(classes), seed)
         )
@@ -147,6 +148,11 @@ def _new_network(classifier: Any, n_channels: int, n_classes: int, seed: int) ->
         return build_network(classifier, n_channels, n_classes)
 
 
+def _as_trained_in(precision: str, network: MilletNetwork) -> MilletNetwork:
+    """Return a network in the precision of a new one; to other precisions Fabric converts networks itself."""
+    return network.float() if precision in ("32-true", "16-mixed", "bf16-mixed") else network
+
+
 def _split(classifier: Any, bags: Bags, codes: Codes, seed: int) -> tuple[Labelled, Labelled | None]:
     everything = np.arange(len(bags))
     if not classifier.early_stopping:
@@ -198,7 +204,7 @@ def choose_hardware(device: str, precision: str) -> tuple[str, str]:
 def _computes_in_bf16(device: str) -> bool:
     """Whether the hardware does, and the variables by which torch and oneDNN are held back let it."""
     if device == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device != "cpu" or os.environ.get("ATEN_CPU_CAPABILITY") in ("default", "avx2"):
         return False
     allowed = os.environ.get("ONEDNN_MAX_CPU_ISA", "DEFAULT").upper()

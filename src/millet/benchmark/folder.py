@@ -59,6 +59,7 @@ def _claim(path: Path, experiment: Experiment) -> None:
     """Write what the folder is for, or see that it is for the same; which tables to show may change between runs."""
     wanted = {"format": FORMAT, "version": VERSION, "millet": __version__, **experiment.to_dict()}
     found = _read(path) if path.exists() else wanted
+    found["training"] = {"precision": "32-true", **found.get("training", {})}  # earlier versions had no other
     different = [key for key in wanted if key not in SHOWN and found.get(key) != wanted[key]]
     if different:
         raise StorageError(

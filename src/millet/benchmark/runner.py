@@ -74,7 +74,7 @@ def run_benchmark(
     scheduler : str, optional
         The address of the cluster.
     retry_failed : bool, default=False
-        Forget rows of failures, so that their cells are run again.
+        Forget rows of failures, so that their cells are run again, as far as they are to be run this time.
     only : collection of str, default=()
         Names of datasets and models to run this time; all by default. What is left out can be run later.
     repeats : int, optional
@@ -114,15 +114,17 @@ def run_benchmark(
     folder = Path(out).absolute()
     data = None if path is None else Path(path).absolute()
     with open_run(folder, experiment) as rows:
-        if retry_failed:
-            rows.discard(lambda row: row["status"] == "failed")
         cells = all_cells(experiment)
-        left = outstanding(chosen(cells, only, repeats), {key_of(row) for row in rows.rows})
+        now = chosen(cells, only, repeats)
+        if retry_failed:
+            again = {key for cell in now for key in cell.keys}
+            rows.discard(lambda row: row["status"] == "failed" and key_of(row) in again)
+        left = outstanding(now, {key_of(row) for row in rows.rows})
         if left:
             with open_pool(backend, n_jobs, len(left), scheduler) as pool:
                 _Run(experiment, folder, data, rows, pool, left, say).run()
         failed = [row for row in rows.rows if row["status"] == "failed"]
-        if not failed:
+        if not failed and not outstanding(cells, {key_of(row) for row in rows.rows}):
             shutil.rmtree(folder / "cells", ignore_errors=True)
     return Outcome(len(cells), len(left), failed)
 

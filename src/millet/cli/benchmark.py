@@ -47,6 +47,8 @@ def benchmark(
     """
     from millet.benchmark import describe_plan, load_experiment, run_benchmark
 
+    if plan and (only or repeats):
+        raise ParameterError("--plan is of the whole grid; leave out --only and --repeats.")
     if plan:
         click.echo(describe_plan(experiment, tier, path, _n_workers(n_jobs)))
         return

@@ -71,8 +71,8 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
 
 
 def lowered(x: Tensor) -> Tensor:
-    """Return values in the precision that a CPU is asked to compute in, as torch's own convolutions would."""
-    if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+    """Return values in the precision that a CPU is asked to compute in; as for torch, double precision is meant."""
+    if x.device.type == "cpu" and x.dtype != torch.float64 and torch.is_autocast_enabled("cpu"):
         return x.to(torch.get_autocast_dtype("cpu"))
     return x
 
@@ -143,7 +143,7 @@ class SameConv1d(nn.Conv1d):
         if self.edge != "replicate":
             x, lengths, left = extend(x, left, reach - left, lengths, self.edge), None, 0
         convolved = convolve_single(x, weight, n_timepoints, dilation, left, lengths)
-        return convolved if bias is None else convolved + bias[:, None]
+        return convolved if bias is None else convolved + bias.to(convolved.dtype)[:, None]
 
     def _gradients_are_slow(self, x: Tensor) -> bool:
         """Whether a CPU's own gradients of this convolution are slow: many taps, several channels, long series."""

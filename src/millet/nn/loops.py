@@ -55,7 +55,8 @@ def narrow(value: Any, like: Any) -> Any:
     """Return a number as an array holds it, rounded to even; in compiled loops only."""
 
 
-# Numba asks for the very same signatures, annotations included.
+# Numba asks for the very same signatures, annotations included. It inlines these into loops of other files, whose
+# compiled forms on disk do not notice a change here: `make clean` forgets them.
 @overload(wide, inline="always")  # type: ignore[untyped-decorator]
 def _wide(value: Any) -> Any:
     def of_bits(value: Any) -> Any:
@@ -103,18 +104,24 @@ def share(loop: Loop, n_rows: int, n_values: int) -> None:
     if team is None:
         loop(0, n_rows)
         return
+    done: list[int] = []
     errors: list[BaseException] = []
 
     def work(_: object) -> None:
-        number, size = team.number(), team.size()
         try:
-            loop(number * n_rows // size, (number + 1) * n_rows // size)
+            number, size = team.number(), team.size()
+            first, stop = number * n_rows // size, (number + 1) * n_rows // size
+            loop(first, stop)
+            done.append(stop - first)
         except BaseException as error:  # it has no way out of a thread of another library
             errors.append(error)
 
     team.run(_WORK(work), None, n_threads, 0)
     if errors:
         raise errors[0]
+    if sum(done) < n_rows:
+        # A signal that came before the first line of `work`, where nothing catches what its handler raises.
+        raise KeyboardInterrupt
 
 
 class _Team(NamedTuple):

@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from millet.compiled import compiled_for_networks
 from millet.nn.convolution import extend
-from millet.nn.loops import Array, array_of, can_loop, narrow, share, wide
+from millet.nn.loops import Array, array_of, can_loop, narrow, real_array, share, wide
 
 
 def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -52,9 +52,12 @@ class _MaxPool3(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         of_x = torch.empty_like(x)
         rows, out = array_of(x.flatten(0, 1)), array_of(of_x.flatten(0, 1))
+        (zero,) = real_array(torch.zeros(1), x)
         given = array_of(gradient.to(x.dtype).contiguous().flatten(0, 1))
         share(
-            lambda first, stop: _give_back(rows[first:stop], given[first:stop], out[first:stop]), len(rows), rows.size
+            lambda first, stop: _give_back(rows[first:stop], given[first:stop], out[first:stop], zero),
+            len(rows),
+            rows.size,
         )
         return of_x
 
@@ -74,10 +77,9 @@ def _pool_rows(rows: Array, out: Array) -> None:
 
 
 @compiled_for_networks
-def _give_back(rows: Array, given: Array, out: Array) -> None:
+def _give_back(rows: Array, given: Array, out: Array, zero: float) -> None:
     """Each value gets the gradients of those of the three windows around it whose leftmost maximum it is."""
     n_rows, n = rows.shape
-    zero = wide(rows[0, 0]) - wide(rows[0, 0])
     padded = np.full(n + 4, zero)  # two values beyond either end, which win nowhere
     padded[:2] = padded[n + 2 :] = -np.inf
     gradient = np.full(n + 2, zero)

@@ -96,7 +96,8 @@ def train(
     recipe : Recipe
     options : Options, optional
     fabric : lightning_fabric.Fabric, optional
-        Device, precision and processes, already launched; the CPU in single precision by default.
+        Device, precision and processes, already launched; the CPU in single precision by default, whatever the
+        recipe says: `MilletClassifier` is who reads its precision.
 
     Returns
     -------
