@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from millet import load_classifier
-from millet.benchmark import backends, load_experiment, read_rows, run_benchmark, work
+from millet.benchmark import load_experiment, read_rows, run_benchmark, work
 from millet.benchmark import measure as measure_module
 from millet.benchmark.backends import WorkerLostError, open_pool
 from millet.benchmark.cells import ENSEMBLE, all_cells, chosen, outstanding
@@ -748,49 +748,6 @@ def test_a_worker_that_dies_is_noticed_and_its_cell_is_run_again(tmp_path, monke
     assert "A worker died" in said[0]
     assert {row["status"] for row in results(tmp_path / "run").values()} == {"done"}
     assert len(results(tmp_path / "run")) == 3
-
-
-class FakeRay:
-    """As much of Ray as is used: tasks run when they are waited for, the last one first."""
-
-    class exceptions:
-        RayError = ZeroDivisionError
-
-    def __init__(self):
-        self.most_under_way = 0
-        self.cancelled = []
-
-    def remote(self, function):
-        class Remote:
-            remote = staticmethod(lambda job: (function, job))
-
-        return Remote
-
-    def wait(self, references, num_returns):
-        self.most_under_way = max(self.most_under_way, len(references))
-        return references[-1:], references[:-1]
-
-    def get(self, reference):
-        function, job = reference
-        return function(job)
-
-    def cancel(self, reference, force):
-        self.cancelled.append(reference)
-
-
-def test_ray_keeps_its_workers_busy_and_takes_each_job_once(monkeypatch):
-    monkeypatch.setattr(backends, "run_cell", lambda job: 10 * job)
-    ray = FakeRay()
-    assert sorted(backends._ray_stream(ray, 2, range(5))) == [0, 10, 20, 30, 40]
-    assert ray.most_under_way == 2
-
-
-def test_a_task_that_ray_gives_up_is_a_lost_worker_and_the_others_are_cancelled(monkeypatch):
-    monkeypatch.setattr(backends, "run_cell", lambda job: 1 // job)
-    ray = FakeRay()
-    with pytest.raises(WorkerLostError):
-        list(backends._ray_stream(ray, 2, [5, 0]))
-    assert len(ray.cancelled) == 1
 
 
 def test_a_plan_for_no_jobs_is_refused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
@@ -17,6 +18,8 @@ from millet.benchmark.work import CellResult, Job, run_cell
 from millet.errors import ParameterError, import_extra, lookup
 
 CONNECT_SECONDS = 30
+# How often a cell whose worker died is given to another one before all are stopped; Dask does so three times, too.
+RAY_RETRIES = 3
 
 
 class WorkerLostError(Exception):
@@ -65,20 +68,28 @@ def _joblib_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
 
 def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellResult]:
     """Keep all workers busy by Ray's own means: its joblib backend gives results only when all are there."""
-    remote = ray.remote(run_cell)
+    # Ray itself would try a cell that lacks memory again for ever.
+    remote = ray.remote(max_retries=0)(run_cell)
     source = iter(jobs)
-    under_way = [remote.remote(job) for job in islice(source, n_workers)]
+    under_way = {remote.remote(job): (job, RAY_RETRIES) for job in islice(source, n_workers)}
     while under_way:
-        (first, *_), under_way = ray.wait(under_way, num_returns=1)
+        (first,), _ = ray.wait(list(under_way), num_returns=1)
+        job, n_retries = under_way.pop(first)
         try:
             result: CellResult = ray.get(first)
+        except ray.exceptions.RayTaskError:
+            # Raised by code in a worker, which is alive: the next one would raise it too.
+            raise
         except ray.exceptions.RayError as error:
+            if n_retries:
+                under_way[remote.remote(job)] = job, n_retries - 1
+                continue
             for reference in under_way:
                 ray.cancel(reference, force=True)
             raise WorkerLostError(str(error)) from error
         yield result
         # After the yield: this result may have set an ensemble free.
-        under_way += [remote.remote(job) for job in islice(source, 1)]
+        under_way |= {remote.remote(job): (job, RAY_RETRIES) for job in islice(source, 1)}
 
 
 @contextmanager
@@ -120,10 +131,25 @@ def dask_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool
             yield Pool(joblib.effective_n_jobs(n_jobs), _joblib_stream)
 
 
+def _knock(scheduler: str) -> None:
+    """Find out whether somebody listens: Ray itself goes on trying for minutes."""
+    host, _, port = scheduler.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return  # "auto", say: Ray knows where
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise ParameterError(
+            f"There is no Ray cluster at {scheduler}: {error}. Start one: ray start --head"
+        ) from error
+
+
 @contextmanager
 def ray_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
     """Use the workers of a Ray cluster, which see the run folder under the same path."""
     ray: Any = import_extra("ray", "ray", "--backend ray")
+    if scheduler is not None:
+        _knock(scheduler)
     try:
         ray.init(address=scheduler, log_to_driver=False)
     except Exception as error:
