@@ -2,9 +2,9 @@
 
     python docs/scripts/fast_recipe_table.py --published DIR
 
-Our side are the rows of results/fast_recipe, results/webtraffic and results/lite_panel; the other side are the
-authors' and the bake-off's files in DIR (as for ``millet report --published``), so that the two are compared on the
-same datasets.
+Our side are the rows of results/fast_recipe (in single precision), results/fast_recipe_bf16, results/webtraffic and
+results/lite_panel; the other side are the authors' and the bake-off's files in DIR (as for ``millet report
+--published``), so that the two are compared on the same datasets.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from millet.training.recipe import RECIPES
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "tables" / "fast_recipe.md"
 RUNS = ("fast_recipe", "webtraffic")
+LOWER = "fast_recipe_bf16"
 MODEL = "conjunctive-inceptiontime"
 LITE, LITE_PUBLISHED = "conjunctive-lite", "LITETime"
 HEADER = (
@@ -64,6 +65,9 @@ def main() -> None:
     parts = ['# The recipe "fast" beside the paper\'s', NOTE, accuracies(by_dataset, published).to_markdown(2)]
     if "WebTraffic" in by_dataset:
         parts.append(web_traffic(by_dataset["WebTraffic"], published).to_markdown(2))
+    lower = in_bf16(own_rows(given.results / "fast_recipe"), own_rows(given.results / LOWER))
+    if lower.rows:
+        parts.append(lower.to_markdown(2))
     light = lite(own_rows(given.results / "lite_panel"), published)
     if light.rows:
         parts.append(light.to_markdown(2))
@@ -119,6 +123,33 @@ def web_traffic(rows: list[Row], published: Published) -> Table:
         lines.append((METRICS[metric].title, shown(ours), shown(theirs), spread, shown_difference(ours, theirs)))
     header = ("metric", "ours", "authors'", "least to greatest", "difference")
     return Table("WebTraffic", "", f"{len(rows)} of 3 runs", header, tuple(lines))
+
+
+def in_bf16(single: list[Row], lower: list[Row]) -> Table:
+    """Return what bf16 changes: the same seeds on the same datasets in both precisions."""
+    both = [
+        {(row["dataset"], row["repeat"]): row for row in rows if row["model"] == MODEL and not row["ensemble"]}
+        for rows in (single, lower)
+    ]
+    lines, pairs = [], []
+    for name in sorted({dataset for dataset, _ in both[0].keys() & both[1].keys()}):
+        shared = [key for key in both[0] if key[0] == name and key in both[1]]
+        accuracies, losses = (
+            [float(np.mean([rows[key][metric] for key in shared])) for rows in both]
+            for metric in ("accuracy", "loss")
+        )
+        pairs.append((*accuracies, *losses))
+        lines.append((name, str(len(shared)), *compared(*accuracies, *losses)))
+    if pairs:
+        lines.append(("mean", "", *compared(*map(float, np.mean(pairs, axis=0)))))
+    header = ("dataset", "runs", "accuracy, single", "bf16", "difference", "loss, single", "bf16 ", "difference ")
+    return Table("In bf16", "", f"{len(pairs)} UCR datasets, the same seeds", header, tuple(lines))
+
+
+def compared(accuracy: float, lower_accuracy: float, loss: float, lower_loss: float) -> tuple[str, ...]:
+    """Return both pairs with their differences."""
+    accuracies = (shown(accuracy), shown(lower_accuracy), shown_difference(lower_accuracy, accuracy))
+    return (*accuracies, shown(loss), shown(lower_loss), shown_difference(lower_loss, loss))
 
 
 def lite(rows: list[Row], published: Published) -> Table:
