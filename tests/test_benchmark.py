@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import errno
-import importlib.util
 import json
 import os
 import random
@@ -711,9 +710,6 @@ def test_workers_share_the_cores(monkeypatch):
         assert pool.n_threads == 2
 
 
-needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
-
-
 @pytest.mark.parametrize(
     ("backend", "n_jobs", "scheduler", "message"),
     [
@@ -721,7 +717,7 @@ needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="
         ("loky", 0, None, "n_jobs must be at least 1"),
         ("loky", 1, "tcp://host:1", "is for --backend dask or ray"),
         ("dask", 1, None, "needs the address of a scheduler"),
-        pytest.param("ray", 1, None, "needs the address of a cluster", marks=needs_ray),
+        ("ray", 1, None, "needs the address of a cluster"),
     ],
 )
 def test_a_wrong_place_to_run_is_refused(backend, n_jobs, scheduler, message):

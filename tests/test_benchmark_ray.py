@@ -47,13 +47,21 @@ ENVIRONMENT = {
 }
 
 
-@contextmanager
-def cluster(**environment):
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="ray") as folder:
-        for name, value in {**ENVIRONMENT, **environment}.items():
+@pytest.fixture(autouse=True, scope="module")
+def ray_on_loopback():
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ENVIRONMENT.items():
             patch.setenv(name, value)
         # Only now: some of these are read when Ray is imported.
         pytest.importorskip("ray")
+        yield
+
+
+@contextmanager
+def cluster(**environment):
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="ray") as folder:
+        for name, value in environment.items():
+            patch.setenv(name, value)
         # Not in tmp_path: the names of sockets must be short.
         command = [sys.executable, "-c", HEAD, folder]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as head:
@@ -65,7 +73,7 @@ def cluster(**environment):
 
 
 @pytest.fixture(scope="module")
-def address():
+def address(ray_on_loopback):
     with cluster() as found:
         yield found
 
@@ -181,7 +189,6 @@ def test_an_error_of_the_code_itself_is_not_taken_for_a_lost_worker(address, mon
 
 
 def test_a_cluster_that_is_not_there_is_an_error_that_says_how_to_start_one():
-    pytest.importorskip("ray")
     with (
         pytest.raises(ParameterError, match=r"no Ray cluster at 127\.0\.0\.1:9.*ray start --head"),
         open_pool("ray", -1, 1, "127.0.0.1:9"),

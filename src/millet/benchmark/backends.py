@@ -147,10 +147,10 @@ def _knock(scheduler: str) -> None:
 @contextmanager
 def ray_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
     """Use the workers of a Ray cluster, which see the run folder under the same path."""
-    ray: Any = import_extra("ray", "ray", "--backend ray")
     if scheduler is None:
         # Ray would start here, and listen on every interface of the machine.
         raise ParameterError("--backend ray needs the address of a cluster: --scheduler head:6379, or auto")
+    ray: Any = import_extra("ray", "ray", "--backend ray")
     _knock(scheduler)
     try:
         ray.init(address=scheduler, log_to_driver=False)
