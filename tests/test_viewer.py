@@ -39,6 +39,9 @@ def make_explanation(n_cases=4, n_channels=1, n_timepoints=30, classes=("calm", 
     )
 
 
+ALL_OF_29 = np.ones((4, 29), dtype=bool)
+
+
 def make_dataset(explanation, y, classes, **more):
     return millet.Dataset(name="Toy", X=explanation.series, y=np.array(y), classes=np.array(classes), **more)
 
@@ -378,7 +381,7 @@ def test_five_hundred_cases_of_noise_take_less_than_fifteen_megabytes(tmp_path):
     [
         ({"case_names": ["a"]}, "one entry for each of the 4 explained cases; got 1"),
         ({"dataset": make_dataset(make_explanation(n_cases=2), [0, 1], [0, 1])}, "dataset must have one entry"),
-        ({"dataset": make_dataset(make_explanation(), ["calm"] * 4, ["calm"], relevant=np.ones((4, 29), dtype=bool))},
+        ({"dataset": make_dataset(make_explanation(n_timepoints=29), ["calm"] * 4, ["calm"], relevant=ALL_OF_29)},
          "case 0 has 30 of them and 29 marks"),
     ],
 )  # fmt: skip
