@@ -32,7 +32,7 @@ def gradients_of_our_own() -> Iterator[None]:
     """Small as the cases here are, take the ways that long ones take."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("millet.nn.convolution.FEW_TIMEPOINTS", 1)
-        patch.setattr("millet.nn.spectral.FEWEST_BLOCKS", {"training": 1, "inference": 1})
+        patch.setattr("millet.nn.spectral.FEWEST_BLOCKS", {"training": {1: 1}, "inference": {1: 1}})
         patch.setattr("millet.nn.spectral.SHORTEST", 7)
         yield
 
@@ -85,7 +85,8 @@ def test_a_network_predicts_what_plain_torch_predicts_case_by_case(
 
 @each_backbone
 @settings(max_examples=3, deadline=None)
-@given(padding=EDGES, lengths=LENGTHS.filter(lambda lengths: sum(lengths) > 1), n_channels=CHANNELS, seed=SEEDS)
+# Of two timepoints alone max-pooling makes a constant, which is normalised to 0, where ReLU has no derivative.
+@given(padding=EDGES, lengths=LENGTHS.filter(lambda lengths: sum(lengths) > 2), n_channels=CHANNELS, seed=SEEDS)
 def test_a_training_step_on_a_padded_batch_is_plain_torchs_on_the_valid_timepoints(
     backbone, padding, lengths, n_channels, seed
 ):

@@ -21,11 +21,10 @@ QUICK = settings(max_examples=30, deadline=None)
 
 @pytest.fixture(autouse=True, scope="module")
 def always_spectral() -> Iterator[None]:
-    """Take the way of spectra for small cases, too, and cut them into small blocks."""
+    """Take the way of spectra for small cases, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spectral, "FEWEST_BLOCKS", {"training": 1, "inference": 1})
+        patch.setattr(spectral, "FEWEST_BLOCKS", {"training": {1: 1}, "inference": {1: 1}})
         patch.setattr(spectral, "SHORTEST", 1)
-        patch.setattr(spectral, "BLOCK", 41)
         yield
 
 
@@ -97,7 +96,7 @@ def test_blocks_cover_the_series_and_fit_their_transforms(n_timepoints, n_taps):
 
 
 def test_spectra_are_left_alone_where_they_do_not_pay(monkeypatch):
-    monkeypatch.setattr(spectral, "FEWEST_BLOCKS", {"training": 8, "inference": 24})
+    monkeypatch.setattr(spectral, "FEWEST_BLOCKS", {"training": {20: 8, 8: 128}, "inference": {20: 24}})
     monkeypatch.setattr(spectral, "SHORTEST", 32)
     monkeypatch.setattr(spectral._SpectralConvolution, "apply", lambda *_: pytest.fail("took the way of spectra"))
     convolutions = random_convolutions([10], "replicate", seed=0)

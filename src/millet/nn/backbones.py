@@ -43,7 +43,12 @@ def normalised(
     assert isinstance(norm, ValidBatchNorm1d)
     result: Tensor
     if norm.training or torch.is_grad_enabled():
-        result = norm(convolution(x, lengths), valid, relu=relu)
+        convolved = (
+            convolve_together([convolution], x, lengths)
+            if isinstance(convolution, SameConv1d)
+            else convolution(x, lengths)
+        )
+        result = norm(convolved, valid, relu=relu)
         return result
     result = convolution(x, lengths, norm.scale_and_shift())
     return torch.relu_(result) if relu else result

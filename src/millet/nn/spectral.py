@@ -24,11 +24,10 @@ from torch.autograd.function import once_differentiable
 
 from millet.nn.convolution import Affine, SameConv1d, extend, lowered
 
-# The most timepoints of a block: longer ones take more operations for their spectra, shorter ones overlap more.
-BLOCK = 84
-# With fewer blocks in a batch, or shorter ones, the kernels' own spectra cost more than they save; gradients, which
-# are slower the direct way, save more.
-FEWEST_BLOCKS = {"training": 8, "inference": 24}
+# With fewer blocks in a batch, the kernels' own spectra cost more than they save. How many it takes depends on the
+# taps of the widest kernel: `{taps: blocks}` is for so many taps and more, and fewer taps are never worth it.
+# Gradients, which are slower the direct way, save more.
+FEWEST_BLOCKS = {"training": {20: 8, 8: 128}, "inference": {20: 24}}
 SHORTEST = 32
 PRECISIONS = (torch.float32, torch.float64, torch.bfloat16)
 
@@ -50,8 +49,12 @@ def cut_for(n_timepoints: int, n_taps: int) -> Cut:
     Cut(n_blocks=12, hop=84, size=124)
     >>> cut_for(100_000, 40).n_blocks
     1191
+    >>> cut_for(1008, 8)
+    Cut(n_blocks=42, hop=24, size=32)
     """
-    n_blocks = -(-n_timepoints // BLOCK)
+    # Longer blocks take more operations for their spectra, shorter ones overlap more.
+    longest = max(24, 2 * n_taps + 4)
+    n_blocks = -(-n_timepoints // longest)
     hop = max(-(-n_timepoints // n_blocks), n_taps)
     window = hop + n_taps - 1
     return Cut(n_blocks, hop, window + window % 2)
@@ -79,10 +82,11 @@ def convolve_together(
     Tensor of shape (B, sum of n_out, T)
     """
     x = lowered(x)
-    if not _worth_it(x):
-        options = [None] * len(convolutions) if afters is None else afters
-        return torch.cat([one(x, lengths, after) for one, after in zip(convolutions, options, strict=True)], dim=1)
     widest = max(one.kernel_size[0] for one in convolutions)
+    if not _worth_it(x, widest):
+        options = [None] * len(convolutions) if afters is None else afters
+        parts = [one(x, lengths, after) for one, after in zip(convolutions, options, strict=True)]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
     left = (widest - 1) // 2
     kernel = torch.cat([_aligned(one, left, widest) for one in convolutions])
     bias = torch.cat([one.bias for one in convolutions if one.bias is not None])
@@ -94,11 +98,12 @@ def convolve_together(
     return convolved
 
 
-def _worth_it(x: Tensor) -> bool:
-    """Whether spectra are quicker: many kernels on long series, on a CPU."""
+def _worth_it(x: Tensor, n_taps: int) -> bool:
+    """Whether spectra are quicker: wide kernels of many channels on long series, on a CPU."""
     n_cases, n_channels, n_timepoints = x.shape
-    fewest = FEWEST_BLOCKS["training" if torch.is_grad_enabled() else "inference"]
-    enough = n_cases * cut_for(n_timepoints, 1).n_blocks >= fewest and n_timepoints >= SHORTEST
+    by_taps = FEWEST_BLOCKS["training" if torch.is_grad_enabled() else "inference"]
+    fewest = min((blocks for taps, blocks in by_taps.items() if n_taps >= taps), default=math.inf)
+    enough = n_cases * cut_for(n_timepoints, n_taps).n_blocks >= fewest and n_timepoints >= SHORTEST
     return enough and n_channels >= 8 and x.device.type == "cpu" and x.dtype in PRECISIONS
 
 
