@@ -285,7 +285,9 @@ class TestWebTraffic:
         median = f"{sorted(runs)[2]:.3f}"
         assert cells[:3] == ["GAP FCN", median, "0.756"]
         assert cells[3] == f"{sorted(runs)[2] - 0.756:+.3f}"
-        assert cells[5:] == [f"{min(runs):.3f} to {max(runs):.3f}", "yes"]
+        assert cells[4] == f"{median} (2)"
+        assert cells[5] == f"{np.mean(runs):.3f}, {min(runs):.3f} to {max(runs):.3f}"
+        assert cells[6:] == [f"{sorted(runs)[2] - np.mean(runs):+.3f}", "yes"]
         assert line_of(text, "GAP ResNet", "WebTraffic: Accuracy")[-1] == "no"
         assert "| Conjunctive FCN |" not in text, "it was not run"
         assert "WebTraffic: Accuracy (App. D.2): 2 of 15 models" in text
@@ -298,10 +300,9 @@ class TestWebTraffic:
         ours = {model: run.ensemble("WebTraffic", model, "aopcr") for model in MODELS}
         best = {b: max(ours[f"{pooling}-{b}"] for pooling in MILLET_POOLINGS) for b in BACKBONES}
         heading = "WebTraffic: AOPCR (Tab. 1)"
-        assert line_of(text, "MILLET, best of 4, FCN", heading)[1:3] == [f"{best['fcn']:.3f}", "14.522"]
-        assert line_of(text, "MILLET, mean", heading)[1] == f"{np.mean(list(best.values())):.3f}"
-        assert line_of(text, "CAM, ResNet", heading)[1] == f"{ours['gap-resnet']:.3f}"
-        assert line_of(text, "SHAP, best of 4, FCN", heading)[1:3] == ["-1.000", "1.977"]
+        assert line_of(text, "MILLET, best of 4, FCN", heading)[1:4] == ["ensembles", f"{best['fcn']:.3f}", "14.522"]
+        assert line_of(text, "CAM, ResNet", heading)[1:3] == ["ensembles", f"{ours['gap-resnet']:.3f}"]
+        assert line_of(text, "SHAP, best of 4, FCN", heading)[1:4] == ["single models", "-1.000", "1.977"]
         mean = np.mean([run.ensemble("WebTraffic", f"gap-{backbone}", "accuracy") for backbone in BACKBONES])
         assert line_of(text, "GAP, mean", "WebTraffic: Accuracy")[1] == f"{mean:.3f}"
 
@@ -316,7 +317,36 @@ class TestWebTraffic:
         rows = grid(["WebTraffic"], ["conjunctive-fcn"], n_cases=500)
         rows.append(make_row("WebTraffic", "conjunctive-fcn", method="shap", aopcr=-1.0, n_cases=10))
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
-        assert "SHAP explained 10 cases, which says little; all else is of 500." in text
+        assert "SHAP explained 10 cases; all else is of 500." in text
+        rows[-1] |= {"aopcr_low": -2.0, "aopcr_high": 1.0}
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        assert "SHAP explained 10 cases, so that its means are sure to ± 1.5 (95 %); all else is of 500." in text
+
+    def test_ensembles_stand_beside_ensembles_and_runs_beside_runs(self, tmp_path, published):
+        rows = grid(["WebTraffic"], ["gap-fcn"]) + grid(["WebTraffic"], ["additive-fcn"], n_repeats=1, accuracy=0.5)
+        text = write_report(make_run(tmp_path, rows, name="webtraffic"), published=published).path.read_text()
+        runs = [number("WebTraffic", f"AdditiveFCN {run}", "acc") for run in range(5)]
+        cells = line_of(text, "Additive FCN", "WebTraffic: Accuracy")
+        assert cells[1:5] == ["–", "0.814", "–", "0.500 (1)"]
+        assert cells[6] == f"{0.5 - np.mean(runs):+.3f}"
+        assert "MILLET, best of 1, FCN | single models | " in text
+        assert line_of(text, "MILLET, best of 1, FCN", "WebTraffic: AOPCR (Tab. 1)")[3:] == ["–", "–"]
+
+    def test_models_that_the_paper_does_not_have_show_their_evidence(self, tmp_path):
+        rows = grid(["WebTraffic"], ["minirocket"], n_repeats=1, aopcr=None)
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        assert line_of(text, "MiniRocket", "WebTraffic: NDCG@n of all")[1] == f"{rows[0]['ndcg_at_n']:.3f} (1)"
+        assert "AOPCR" not in text
+
+    def test_names_are_data_and_no_markup(self, tmp_path):
+        rows = grid(["<script>x|y"], ["gap-fcn"])
+        rows.append({"dataset": "<i>", "model": "gap-fcn", "repeat": 0, "status": "failed", "error": "<img src=x>"})
+        text = write_report(make_run(tmp_path, rows, name="<b>ucr", tables=["ucr"])).path.read_text()
+        assert "<script>" not in text
+        assert "<img" not in text
+        assert "<i>" not in text
+        assert text.startswith("# &lt;b&gt;ucr")
+        assert r"&lt;script&gt;x\|y, GAP FCN" in text
 
     def test_what_was_not_run_has_no_line(self, tmp_path):
         rows = grid(["WebTraffic"], ["instance-fcn", "conjunctive-fcn"])
@@ -340,7 +370,7 @@ class TestWebTraffic:
         run = make_run(tmp_path, grid(["Tiny"], ["gap-fcn"], n_repeats=1), name="webtraffic", datasets=datasets)
         text = write_report(run).text
         assert "Tiny is generated" in text
-        assert "Ours are means of single models" in text
+        assert "our ensemble" not in text
 
     def test_false_negatives_show_what_peaks_are_taken_for(self, tmp_path):
         facts = {
@@ -375,7 +405,8 @@ class TestUcr:
         cells = line_of(text, "GAP InceptionTime", "UCR: Accuracy")
         ours = np.mean([run.ensemble(name, DUEL[0], "accuracy") for name in UCR[1:4]])
         theirs = np.mean([results.ensemble(name, DUEL[0], "accuracy") for name in UCR[1:4]])
-        assert cells[1:6] == ["3 of 85", f"{ours:.3f}", f"{theirs:.3f}", f"{ours - theirs:+.3f}", "0.853"]
+        assert cells[1:6] == ["3", f"{ours:.3f}", f"{theirs:.3f}", f"{ours - theirs:+.3f}", "0.853"]
+        assert line_of(text, "GAP InceptionTime", "UCR: AUROC")[5] == "0.939"
         assert cells[6].endswith("of 3")
         assert "UCR: Accuracy (App. D.3): 4 of 85 datasets" in text
         single = line_of(text, "Conjunctive InceptionTime", "UCR: AOPCR of single models")
@@ -440,8 +471,8 @@ class TestUcr:
     def test_models_that_the_paper_does_not_have_stand_below(self, tmp_path):
         rows = grid([*UCR, "WebTraffic"], ["gap-lite"])
         text = write_report(make_run(tmp_path, rows, tables=["ucr", "webtraffic"])).path.read_text()
-        assert line_of(text, "gap-lite", "UCR: Accuracy")[1] == "6 of 85"
-        assert line_of(text, "gap-lite", "WebTraffic: Accuracy")[2] == "–"
+        assert line_of(text, "gap-lite", "UCR: Accuracy")[1] == "6"
+        assert "| model | our ensemble | our runs |" in text, "the paper has nothing to compare with"
         assert "0 of 15 models" in text
 
     def test_without_published_results_the_report_says_what_is_missing(self, tmp_path):
@@ -470,10 +501,10 @@ class TestOtherSections:
                 for n, m in enumerate(models) for r in ((0, 1) if n < 4 else (0, 1, -1))]  # fmt: skip
         rows[-1]["balanced_accuracy"] = 0.95
         text = write_report(make_run(tmp_path, rows, name="ablation")).path.read_text()
-        first = ["1. GAP, single", "0.800 (0.870)", "0.800", "–", "0.870", "-0.070"]
+        first = ["1. GAP, single", "0.800 ± 0.000 (0.870)", "0.800", "0.870", "–", "–"]
         assert line_of(text, "1. GAP, single") == first
-        assert line_of(text, "5. + dropout")[1:4] == ["0.840 (0.920)", "0.840", "+0.010"]
-        assert line_of(text, "6. + ensemble")[1:4] == ["0.950 (0.950)", "0.950", "+0.110"]
+        assert line_of(text, "5. + dropout")[1:5] == ["0.840 ± 0.000 (0.920)", "0.840", "0.920", "+0.010"]
+        assert line_of(text, "6. + ensemble")[1:5] == ["0.950 (0.950)", "0.950", "0.950", "+0.110"]
         assert "1 of 3 datasets" in text
 
     def test_costs_are_per_case_and_relative_to_gap(self, tmp_path):
@@ -486,6 +517,9 @@ class TestOtherSections:
         assert line_of(text, "GAP InceptionTime") == ["GAP InceptionTime", "422315", "422300", "yes"]
         assert line_of(text, "Instance InceptionTime")[-1] == "no"
         assert line_of(text, "Instance", "Fish: training")[1:] == ["150.00", "+50.0 %", "582 ± 1", "+3.0 %"]
+        rows += [make_row("Fish", "additive-inceptiontime", r, train_seconds=s) for r, s in enumerate((60, 160))]
+        text = write_report(make_run(tmp_path, rows, name="runtime")).path.read_text()
+        assert line_of(text, "Additive", "Fish: training")[2] == "less than runs differ"
         assert line_of(text, "GAP", "Fish: training")[1] == "100.00 ± 0.00"
         assert line_of(text, "Instance", "Fish: prediction")[1:3] == ["11.00", "+10.0 %"]
         assert line_of(text, "Instance", "Fish: SHAP")[1] == "2.50"

@@ -240,3 +240,13 @@ def test_segment_options_that_make_no_sense_are_refused():
         posthoc.segment_lime(interactions, series(1, 1, 5), kernel_width=0)
     with pytest.raises(UnknownNameError, match="Did you mean 'n_segments'"):
         posthoc.explain("segment_lime", interactions, series(1, 1, 5), n_segment=3)
+
+
+def test_a_penalty_that_outweighs_the_data_leaves_a_covariance(page_script):
+    from sklearn.linear_model import Ridge
+
+    rng = np.random.default_rng(0)
+    present, answers, weights = rng.random((40, 9)) < 0.5, rng.normal(size=(40, 3)), rng.random(40)
+    fitted = Ridge(alpha=1e9).fit(present, answers, sample_weight=weights)
+    covariance = page_script("shap_table").covariance(present, answers, weights)
+    np.testing.assert_allclose(fitted.coef_.T * 1e9, covariance * weights.sum(), rtol=1e-6)

@@ -16,11 +16,13 @@ from millet.errors import ParameterError
 from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.report import Published, plot_gains, plot_multiplications, read_results, write_reproduction
+from millet.report.claims import CLAIMS, claims_table
 from millet.report.complexity import multiplications
 from millet.report.evidence import choose_cases, evidence_pictures, load_evidence, save_evidence
 from millet.report.findings import findings_section
 from millet.report.names import BACKBONES, METRICS, MODELS, POOLINGS, STATE_OF_THE_ART
 from millet.report.overview import ITEMS
+from millet.report.reproduction import page_parts
 
 ROOT = Path(__file__).parent.parent
 BEST = "conjunctive-inceptiontime"
@@ -70,8 +72,9 @@ def write_page(results, folder, published=None, **options):
     return write_reproduction(read_results(results), Published(published), folder / "page.md", **options).read_text()
 
 
-def overview(text, title):
-    line = next(line for line in text.split("\n") if re.match(rf"\| \[?{title}", line))
+def overview(text, title, heading="At a glance"):
+    lines = text[text.index(f"## {heading}") :].split("\n")
+    line = next(line for line in lines if re.match(rf"\| \[?{title}", line))
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
@@ -86,7 +89,7 @@ def page(tmp_path_factory):
 class TestPage:
     def test_every_item_is_partial_whole_or_not_run(self, page):
         text, _ = page
-        assert "At a glance: 4 of 9 items begun" in text
+        assert "At a glance: 1 of 9 items whole, 3 in part" in text
         state = "partial: part of the grid, 2 of 15 models, 2 instead of 5 repeats"
         assert overview(text, "UCR")[2:] == ["`ucr_small`", "paper", "4 of 85 datasets", state]
         assert overview(text, "Multiplications")[-1] == "whole"
@@ -256,6 +259,63 @@ class TestFindings:
             assert "all 22 classifiers on all 85 datasets" in section.notes[0]
 
 
+def authors_runs(folder, runs):
+    """Write what the authors' five runs of models on WebTraffic gave, for one metric."""
+    for backbone in BACKBONES.values():
+        columns = [f"{pooling}{backbone} {place}" for pooling in POOLINGS.values() for place in range(len(runs))]
+        path = folder / f"authors/WebTraffic/{backbone}/test_acc.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([["Dataset", *columns], ["WebTraffic", *(list(runs) * len(POOLINGS))]])
+    return folder
+
+
+class TestClaims:
+    def page(self, tmp_path, rows, reasons=None, published=None, **experiment):
+        make_run(tmp_path / "results" / "web", rows, **{"tables": ["webtraffic"], **experiment})
+        return write_page(tmp_path / "results", tmp_path, published, reasons=reasons)
+
+    def test_models_are_counted_inside_above_and_below_the_authors_spread(self, tmp_path):
+        published = authors_runs(tmp_path / "published", [0.80, 0.81, 0.82, 0.83, 0.84])
+        accuracies = {"gap-fcn": 0.81, "additive-fcn": 0.99, "gap-resnet": 0.5, "gap-inceptiontime": 0.83}
+        rows = [make_row("WebTraffic", model, 0, accuracy=value) for model, value in accuracies.items()]
+        text = self.page(tmp_path, rows, published=published)
+        cells = overview(text, "WebTraffic: accuracies", "What holds")
+        assert cells[1:] == ["2 inside, 1 above, 1 below of 4", "4 inside", "in part", "open"]
+
+    def test_a_reason_is_shown_where_a_claim_does_not_hold_and_nowhere_else(self, tmp_path):
+        models = ("additive-fcn", "conjunctive-fcn")
+        own = [make_row("WebTraffic", model, 0, aopcr=2.0, ndcg_at_n=0.6) for model in models]
+        shap = [make_row("WebTraffic", model, 0, method="shap", aopcr=3.0, ndcg_at_n=0.3) for model in models]
+        reasons = {"shap_aopcr": "coalitions are paired", "shap_ndcg": "never seen"}
+        text = self.page(tmp_path, [*own, *shap], reasons)
+        by_aopcr = overview(text, "MILLET explains better than SHAP, by AOPCR", "What holds")
+        assert by_aopcr[1:] == ["0 of 2 models", "2 of 2 models", "no", "coalitions are paired"]
+        by_ndcg = overview(text, "MILLET explains better than SHAP, by NDCG@n", "What holds")
+        assert by_ndcg[1:] == ["2 of 2 models", "2 of 2 models", "yes", "–"]
+        assert "never seen" not in text
+
+    def test_peaks_are_judged_by_class(self, tmp_path):
+        facts = {"per_class_accuracy": {"0": 0.9, "7": 0.7, "8": 0.8}, "missed": {"8": {"0": 6, "9": 4}}}
+        text = self.page(tmp_path, [make_row("WebTraffic", BEST, 0, **facts)], tables=["false_negatives"])
+        cells = overview(text, "Peaks are missed most", "What holds")
+        assert cells[1] == "Peak 0.800, the lowest is class 7, 0.700; 6 of 10 missed are taken for None"
+        assert cells[3] == "in part"
+
+    def test_what_no_run_tells_is_not_judged(self, tmp_path):
+        (tmp_path / "results").mkdir()
+        text = write_page(tmp_path / "results", tmp_path)
+        assert f"## What holds: 0 of {len(CLAIMS)} claims judged" in text
+        assert text.count("| not run | – |") == len(CLAIMS)
+
+    def test_every_difference_on_record_has_a_reason(self, script):
+        reasons = script.read_reasons(ROOT / "results" / "reasons.toml")
+        assert set(reasons) <= set(CLAIMS)
+        parts = page_parts(read_results(ROOT / "results"), Published(None))
+        for row in claims_table(parts, Published(None), reasons).rows:
+            assert row[-1] != "open", f"{row[0]}: ours {row[1]}, paper {row[2]}"
+
+
 def invented_explanation(test, wrong, rng):
     """Return an explanation of all cases that misses the given ones; the less so, the more their region is found."""
     n_cases, _, n_timepoints = test.X.shape
@@ -315,25 +375,36 @@ class TestEvidence:
     @pytest.mark.parametrize(
         ("mean", "caption"),
         [
-            (-0.001, "says next to nothing about Peak (mean score +0.00, largest 40.00)"),
-            (2.0, "says next to nothing about Peak (mean score +2.00, largest 40.00)"),
-            (2.1, "speaks for Peak (mean score +2.10, largest 40.00)"),
-            (-2.1, "speaks against Peak (mean score -2.10, largest 40.00)"),
+            (-0.001, "says next to nothing, on the whole, about Peak (scores of Peak there from -1.00 to +1.00"),
+            (2.0, "says next to nothing, on the whole, about Peak (scores of Peak there from +1.00 to +3.00"),
+            (2.1, "speaks for Peak (scores of Peak there from +1.10 to +3.10"),
+            (-2.1, "speaks against Peak (scores of Peak there from -3.10 to -1.10"),
         ],
     )
     def test_a_mean_that_is_small_beside_the_largest_score_says_next_to_nothing(self, tmp_path, mean, caption):
         _, test = load_web_traffic()
         case = int(np.flatnonzero(test.y == 8)[0])
         scores = np.zeros((1, 10, test.X.shape[2]))
-        scores[0, 8, test.relevant[case]] = mean
-        scores[0, 0, 0] = -40.0
+        inside, outside = np.flatnonzero(test.relevant[case]), np.flatnonzero(~test.relevant[case])
+        scores[0, 8, inside] = mean
+        scores[0, 8, inside[:2]] += [1.0, -1.0]
+        scores[0, 8, outside[0]] = -40.0
+        scores[0, 0, 0] = 1000.0  # of another class: it says nothing about peaks
         (tmp_path / "evidence").mkdir()
         Explanation(
             series=test.X[[case]], lengths=np.array([test.X.shape[2]]), scores=scores,
             logits=np.eye(10)[[0]], classes=test.classes,
         ).save(tmp_path / "evidence" / f"WebTraffic-{case}.npz")  # fmt: skip
         (picture,) = evidence_pictures(tmp_path)
-        assert f"Inside the signature the evidence {caption}; NDCG@n" in picture.caption
+        assert f"Inside the signature the evidence {caption}, mean {mean:+z.2f}); NDCG@n" in picture.caption
+
+    def test_a_damaged_case_costs_its_picture_and_nothing_else(self, tmp_path):
+        test = make_web_traffic(2, sampling_interval=60, random_state=3)
+        explanation = invented_explanation(test, [], np.random.default_rng(0))
+        kept = save_evidence(tmp_path, explanation, test)
+        kept[0].write_bytes(b"x")
+        with pytest.warns(RuntimeWarning, match="is left out of the report"):
+            assert len(load_evidence(tmp_path)) == len(kept) - 1
 
     def test_a_run_without_kept_cases_has_no_pictures(self, tmp_path):
         assert evidence_pictures(tmp_path) == ()
@@ -388,7 +459,8 @@ class TestScript:
         table = script.cost_table(read_results(tmp_path), ROOT / "experiments")
         costs = {row[0]: row[1:] for row in table.rows}
         assert costs["`experiments/ucr.toml`"][:2] == ("6375", "3")
-        assert table.coverage == "3 of 6845 trainings done"
+        assert costs["`experiments/ucr_small.toml`"][:2] == ("240", "3"), "they are a part of the 85"
+        assert table.coverage == "3 of 6525 trainings done, each counted once"
         assert float(costs["`experiments/ucr.toml`"][2].replace(",", "")) > 1000
 
     def test_what_nobody_measured_has_no_price(self, script):

@@ -7,6 +7,7 @@ balance of datasets where ``--path`` leads to these.
 from __future__ import annotations
 
 import argparse
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from millet.report.document import chosen_sections
 from millet.report.layout import NONE, Table
 from millet.report.overview import ITEMS, PAPER_RECIPE
 from millet.report.rows import OWN
+from millet.training import RECIPES
 
 ROOT = Path(__file__).parents[2]
 COSTS_NOTE = (
@@ -29,6 +31,7 @@ COSTS_NOTE = (
     "follow the paper's recipe."
 )
 UNMEASURED = "not measured"
+SINGLE = (None, "32-true")  # rows of an early version do not say, and were so
 UNMEASURED_NOTE = (
     "Where a backbone has not been run yet, `millet benchmark <experiment> --tier paper --plan` tries it for a "
     "second, and tells the hours."
@@ -54,33 +57,48 @@ def main() -> None:
         pictures=given.page.parent / "images" / given.page.stem,
         costs=cost_table(runs, given.experiments),
         path=given.path,
+        reasons=read_reasons(given.results / "reasons.toml"),
     )
     print(f"Wrote {page}.")
 
 
+def read_reasons(path: Path) -> dict[str, str]:
+    """Return why results differ, by the keys of claims; nothing where there is no such file."""
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 def cost_table(runs: Iterable[Run], experiments: Path) -> Table:
     """Return what of the paper's grids is not done yet, and what it costs."""
-    rows, n_all, n_all_done = [], 0, 0
+    rows = []
+    planned: set[tuple[str, str, int]] = set()
+    done: set[tuple[str, str, int]] = set()
     rates = measured_rates(runs)
     for name in dict.fromkeys([*(item.experiment for item in ITEMS.values() if item.experiment), "ucr_small"]):
         experiment = load_experiment(experiments / f"{name}.toml", "paper")
         related = [run for run in runs if _sections(name) & set(chosen_sections(run)[0])]
         cells = all_cells(experiment)
         left = outstanding(cells, _present(related, experiment.repeats))
-        n_trainings, n_left = (sum(not cell.is_ensemble for cell in some) for some in (cells, left))
+        trainings, trainings_left = _trainings(cells), _trainings(left)
         hours, longest = _hours(experiment, left, rates)
-        rows.append((f"`experiments/{name}.toml`", str(n_trainings), str(n_trainings - n_left), hours, longest))
-        n_all, n_all_done = n_all + n_trainings, n_all_done + n_trainings - n_left
+        n_done = len(trainings) - len(trainings_left)
+        rows.append((f"`experiments/{name}.toml`", str(len(trainings)), str(n_done), hours, longest))
+        planned |= trainings
+        done |= trainings - trainings_left
     header = ("experiment, tier paper", "trainings", "done", "core hours left", "longest cell")
-    covered = f"{n_all_done} of {n_all} trainings done"
+    covered = f"{len(done)} of {len(planned)} trainings done, each counted once"
     notes = (COSTS_NOTE, UNMEASURED_NOTE) if any(UNMEASURED in row for row in rows) else (COSTS_NOTE,)
     return Table("What is left to run", "", covered, header, tuple(rows), notes)
+
+
+def _trainings(cells: Iterable[Cell]) -> set[tuple[str, str, int]]:
+    return {(cell.data.name, cell.model.name, cell.repeat) for cell in cells if not cell.is_ensemble}
 
 
 def measured_rates(runs: Iterable[Run]) -> dict[str, float]:
     """Return the seconds that a timepoint of a case took to pass each backbone once, from times of training.
 
-    Of the largest dataset that a backbone was trained on: small batches of short series waste most of the time.
+    Of the largest dataset that a backbone was trained on: small batches of short series waste most of the time. Only
+    of trainings in single precision, the paper's.
     """
     seconds: defaultdict[tuple[str, int], float] = defaultdict(float)
     passes: defaultdict[tuple[str, int], float] = defaultdict(float)
@@ -89,15 +107,21 @@ def measured_rates(runs: Iterable[Run]) -> dict[str, float]:
         spent, n_epochs = row.number("train_seconds"), row.number("n_epochs_run")
         if row.ensemble or row.method != OWN or entry is None or entry.length is None or not spent or not n_epochs:
             continue
+        if row.content.get("precision") not in SINGLE:
+            continue
+        keeps_last = row.recipe.split(",")[0] in RECIPES and RECIPES[row.recipe.split(",")[0]].keep == "last"
         key = str(row.content.get("backbone")), entry.n_train * entry.length
         seconds[key] += spent * row.content.get("machine", {}).get("n_threads", 1)
-        passes[key] += n_epochs * entry.n_train * entry.length * PASSES_PER_EPOCH
+        # A recipe that keeps the last weights needs no pass to choose them.
+        n_passes = PASSES_PER_EPOCH - keeps_last
+        passes[key] += n_epochs * entry.n_train * entry.length * n_passes
     # In ascending order of size, so that the largest stays.
     return {key[0]: seconds[key] / passes[key] for key in sorted(seconds)}
 
 
 def _sections(experiment: str) -> set[str]:
-    return {name for name, item in ITEMS.items() if item.experiment == experiment}
+    """Return the sections that an experiment is for; a part of one is for the same."""
+    return {name for name, item in ITEMS.items() if item.experiment == experiment.removesuffix("_small")}
 
 
 def _present(runs: Iterable[Run], n_repeats: int) -> set[tuple[str, str, int, str]]:

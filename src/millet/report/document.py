@@ -19,7 +19,7 @@ from millet.report.ablation import ablation_section
 from millet.report.complexity import complexity_section
 from millet.report.cost import parameters_section, run_time_section
 from millet.report.false_negatives import false_negatives_section
-from millet.report.layout import Section, Table
+from millet.report.layout import Picture, Section, Table, no_markup
 from millet.report.properties import properties_section
 from millet.report.published import Published
 from millet.report.ranking import ranking_section
@@ -184,11 +184,18 @@ def save_pictures(section: Section, target: Path, prefix: str = "", dpi: float =
     return tuple(paths)
 
 
+def shown_picture(picture: Picture, file: str) -> str:
+    """Return a picture and its caption as Markdown."""
+    caption = no_markup(picture.caption)
+    return f"![{caption}]({file})\n\n{caption}"
+
+
 def run_facts(run: Run) -> str:
     """Return in one line how much of its plan a run has done, and how."""
     planned = f" of {len(run.planned('datasets'))}" if run.planned("datasets") else ""
     models = f" of {len(run.planned('models'))}" if run.planned("models") else ""
     recipes = sorted({row.recipe for row in run.done} - {""})
+    precisions = sorted({str(row.content["precision"]) for row in run.done if row.content.get("precision")})
     tier = run.experiment.get("tier")
     parts = [
         f"{len(run.datasets)}{planned} datasets",
@@ -197,6 +204,7 @@ def run_facts(run: Run) -> str:
         f"{len(run.failed)} failed",
         *([f"tier {tier}"] if tier else []),
         *([f"recipe {'; '.join(recipes)}"] if recipes else []),
+        *([f"trained in {' and '.join(precisions)}"] if precisions else []),
     ]
     return ", ".join(parts) + "."
 
@@ -233,11 +241,11 @@ def failures_table(run: Run) -> Table | None:
 
 
 def _markdown(run: Run, sections: list[Section], notes: tuple[str, ...]) -> str:
-    parts = [f"# {run.name}", run_facts(run), *notes]
+    parts = [no_markup(f"# {run.name}"), *map(no_markup, (run_facts(run), *notes))]
     for section in sections:
-        parts += [f"## {section.title}", *section.notes]
+        parts += [f"## {section.title}", *map(no_markup, section.notes)]
         parts += [table.to_markdown() for table in section.tables]
-        parts += [f"![{picture.caption}]({picture.name}.png)\n\n{picture.caption}" for picture in section.pictures]
+        parts += [shown_picture(picture, f"{picture.name}.png") for picture in section.pictures]
     failures = failures_table(run)
     parts += [] if failures is None else ["## Failures", failures.to_markdown()]
     return "\n\n".join(parts) + "\n"

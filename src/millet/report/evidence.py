@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.web_traffic import WebTraffic, load_web_traffic
+from millet.errors import MilletError
 from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.plots import plot_explanation, plot_false_negative
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 FOLDER = "evidence"
 MISSED = "Peak"  # the paper's hardest class
 PANELS, SIDE_BY_SIDE = 3, 2
-# A mean score that is a smaller part of the case's largest is called next to nothing.
+# A mean score that is a smaller part of the largest score of the same class is called next to nothing.
 FAINT_PART = 0.05
 
 
@@ -102,7 +104,16 @@ def load_evidence(folder: Path) -> dict[int, Explanation]:
         match = re.fullmatch(rf"{WEB_TRAFFIC.name}-(\d+)", path.stem)
         if match and int(match[1]) < WEB_TRAFFIC.n_test:
             found[int(match[1])] = path
-    return {case: Explanation.load(path) for case, path in sorted(found.items())}
+    return {case: kept for case, path in sorted(found.items()) if (kept := _readable(path)) is not None}
+
+
+def _readable(path: Path) -> Explanation | None:
+    """Return a case, or None where its file is damaged: tables do not depend on pictures."""
+    try:
+        return Explanation.load(path)
+    except MilletError as error:
+        warnings.warn(f"{path} is left out of the report: {error}", RuntimeWarning, stacklevel=2)
+        return None
 
 
 def evidence_pictures(folder: Path) -> tuple[Picture, ...]:
@@ -124,8 +135,8 @@ def evidence_pictures(folder: Path) -> tuple[Picture, ...]:
 def _recognised(number: int, right: dict[int, Explanation], test: WebTraffic) -> Picture:
     listed = " and ".join(f"{test.class_names[_codes(test)[case]]} (case {case})" for case in right)
     caption = (
-        f"Recognised: {listed}. From top to bottom: the series and its signature, the evidence for its class, both "
-        "together."
+        f"Recognised: {listed}, of each class the case that the model is surest of. From top to bottom: the series "
+        "and its signature, the evidence for its class, both together."
     )
     return Picture(f"evidence_right_{number}", caption, lambda: _plot_right(right, test))
 
@@ -141,11 +152,12 @@ def _plot_right(right: dict[int, Explanation], test: WebTraffic) -> FigureBase:
 def _missed(case: int, found: Explanation, test: WebTraffic) -> Picture:
     code = int(_codes(test)[case])
     name, taken_for = test.class_names[code], test.class_names[int(found.predicted_codes[0])]
-    shown = found.scores[0, [code, int(found.predicted_codes[0])]]
-    inside, largest = float(shown[0, test.relevant[case]].mean()), float(np.abs(shown).max())
+    scores = found.scores[0, code]
+    inside = scores[test.relevant[case]]
     caption = (
-        f"Case {case}, {name} taken for {taken_for}. Inside the signature the evidence {_says(inside, largest)} "
-        f"{name} (mean score {inside:+z.2f}, largest {largest:.2f}); NDCG@n "
+        f"Case {case}, {name} taken for {taken_for}. Inside the signature the evidence "
+        f"{_says(float(inside.mean()), float(np.abs(scores).max()))} {name} (scores of {name} there from "
+        f"{inside.min():+z.2f} to {inside.max():+z.2f}, mean {inside.mean():+z.2f}); NDCG@n "
         f"{float(_found(found, test, np.array([case]))[0]):.3f}, by chance {test.relevant[case].mean():.3f}."
     )
     series = test.base[case]
@@ -157,9 +169,9 @@ def _missed(case: int, found: Explanation, test: WebTraffic) -> Picture:
 
 
 def _says(score: float, largest: float) -> str:
-    """Return what a mean score says about a class, beside the largest score there is, whatever its sign."""
+    """Return what a mean score says about a class, beside the largest of the class's scores, whatever its sign."""
     if abs(score) <= FAINT_PART * largest:
-        return "says next to nothing about"
+        return "says next to nothing, on the whole, about"
     return "speaks for" if score > 0 else "speaks against"
 
 

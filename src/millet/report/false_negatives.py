@@ -14,7 +14,7 @@ from millet.report.layout import NONE, Section, Table, shown
 from millet.report.names import model_title
 from millet.report.paper import paper_table
 from millet.report.published import Published
-from millet.report.rows import Run
+from millet.report.rows import Row, Run
 from millet.report.webtraffic import foreign_note, traffic_dataset
 
 PEAK, MODEL = "8", "conjunctive-inceptiontime"
@@ -24,12 +24,11 @@ TITLE = "False negatives"
 def false_negatives_section(run: Run, published: Published) -> Section:
     """Return, class by class, how Conjunctive InceptionTime errs on WebTraffic."""
     name = traffic_dataset(run)
-    rows = run.find(name, MODEL, ensemble=run.has_ensembles)
-    accuracy = _means([row.content for row in rows], "per_class_accuracy")
+    rows = _rows(run, name)
+    accuracy, missed = by_class(run)
     if not accuracy:
         return Section(TITLE, notes=(f"No accuracy by class of {model_title(MODEL)} on {name} yet.",))
     paper = paper_table("false_negatives")
-    missed = _sums([row.content for row in rows], "missed")
     found = _means([row.content for row in rows], "missed_ndcg_at_n")
     several = f" Means of {len(rows)} single models; those taken for others are counted together."
     table = Table(
@@ -48,6 +47,16 @@ def false_negatives_section(run: Run, published: Published) -> Section:
     )
     pictures = evidence_pictures(run.folder) if name == WEB_TRAFFIC.name else ()
     return Section(TITLE, (table,), pictures, foreign_note(name))
+
+
+def by_class(run: Run) -> tuple[dict[str, float], dict[str, dict[str, int]]]:
+    """Return the accuracy of each class, and how often cases of each were taken for which other."""
+    contents = [row.content for row in _rows(run, traffic_dataset(run))]
+    return _means(contents, "per_class_accuracy"), _sums(contents, "missed")
+
+
+def _rows(run: Run, name: str) -> tuple[Row, ...]:
+    return run.find(name, MODEL, ensemble=True) or run.find(name, MODEL, ensemble=False)
 
 
 def _mapping(content: dict[str, Any], key: str) -> dict[str, Any]:

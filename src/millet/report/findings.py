@@ -71,7 +71,9 @@ def _means(fields: dict[str, Field]) -> Table:
     n_agree = sum("not" not in cell for row in rows for cell in row[1:])
     note = (
         f"{n_agree} of {len(rows) * len(fields)} means are the paper's; where one is not, the first number is that "
-        "of the files. Those of the bake-off seem to have been others when the paper was written."
+        "of the files. Losses of the state of the art are in another unit there (next table). The AUROCs of "
+        f"classifiers that say 0 or 1 ({', '.join(CRISP)}) may have been averaged in another way, which was not "
+        "tried. What is left lies within 0.002, as later versions of files may."
     )
     header = ("classifier", *(METRICS[metric].title for metric in fields))
     covered = coverage(fields["accuracy"].datasets)

@@ -6,6 +6,7 @@ Out: read by `millet.report.document`.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
 NONE = "–"
 # All models in all their ways to explain fit; all models on all datasets do not.
 TERMINAL_ROWS = 60
+
+
+def no_markup(text: str) -> str:
+    """Return text for Markdown in which names of files and classes can't become tags.
+
+    Examples
+    --------
+    >>> no_markup("<b>Beef & Ham")
+    '&lt;b&gt;Beef &amp; Ham'
+    """
+    return html.escape(text, quote=False)
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,8 @@ class Table:
         One cell for each column.
     notes : tuple of str
         What a reader should know.
+    is_detail : bool
+        Whether a page that shows many tables may fold it away.
     """
 
     title: str
@@ -51,6 +65,7 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    is_detail: bool = False
 
     @property
     def heading(self) -> str:
@@ -62,8 +77,10 @@ class Table:
         """Return the table as Markdown, under a heading of its own."""
         right = ["---", *["--:"] * (len(self.header) - 1)]
         lines = [self.header, right, *self.rows]
-        table = "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
-        return "\n\n".join([f"{'#' * level} {self.heading}", table, *self.notes])
+        table = "\n".join(
+            "| " + " | ".join(no_markup(cell).replace("|", r"\|") for cell in line) + " |" for line in lines
+        )
+        return "\n\n".join([f"{'#' * level} {no_markup(self.heading)}", table, *map(no_markup, self.notes)])
 
     def to_text(self) -> str:
         """Return the table for a terminal; of a very long one, only how long it is."""
@@ -111,9 +128,9 @@ class Cell:
     name : str
         The model, or the group of models.
     ours, paper : float or None
-        The two numbers.
+        The ensembles' results, which are what the paper's tables show.
     our_runs, authors_runs : sequence of float
-        Single repeats behind them; empty where unknown.
+        Single repeats; empty where unknown.
     """
 
     name: str
@@ -123,31 +140,65 @@ class Cell:
     authors_runs: Sequence[float] = ()
 
 
-COMPARED = ("ours", "paper", "difference", "our runs", "authors' runs", "inside spread")
+COMPARED = ("our ensemble", "paper", "difference", "our runs", "authors' runs", "difference ", "inside spread")
 
 
 def compared(cell: Cell, digits: int = 3) -> tuple[str, ...]:
-    """Return the cells of a row under the name and `COMPARED`.
+    """Return the cells of a row under the name and `COMPARED`: ensembles beside ensembles, runs beside runs.
 
-    The mean of our single repeats is inside the authors' spread where it lies between their least and greatest.
+    The mean of our single repeats is inside the authors' spread where it lies between their least and greatest. It
+    is compared with the paper's figure where nothing is known of single repeats of the authors'.
 
     Examples
     --------
     >>> compared(Cell("GAP FCN", 0.76, 0.75, [0.7, 0.72], [0.69, 0.72, 0.73]))
-    ('GAP FCN', '0.760', '0.750', '+0.010', '0.710', '0.690 to 0.730', 'yes')
+    ('GAP FCN', '0.760', '0.750', '+0.010', '0.710 (2)', '0.713, 0.690 to 0.730', '-0.003', 'yes')
     """
-    runs = mean(cell.our_runs)
-    known = len(cell.authors_runs) >= 2
-    spread = run_spread(np.asarray(cell.authors_runs)) if known else None
+    runs, authors = mean(cell.our_runs), mean(cell.authors_runs)
+    spread = run_spread(np.asarray(cell.authors_runs)) if len(cell.authors_runs) >= 2 else None
     return (
         cell.name,
         shown(cell.ours, digits),
         shown(cell.paper, digits),
         shown_difference(cell.ours, cell.paper, digits),
-        shown(runs, digits),
-        f"{spread.low:.{digits}f} to {spread.high:.{digits}f}" if spread else NONE,
+        NONE if runs is None else f"{shown(runs, digits)} ({len(cell.our_runs)})",
+        f"{shown(authors, digits)}, {spread.low:.{digits}f} to {spread.high:.{digits}f}" if spread else NONE,
+        shown_difference(runs, cell.paper if authors is None else authors, digits),
         spread.verdict(runs) if spread and runs is not None else NONE,
     )
+
+
+def comparison(
+    title: str,
+    source: str,
+    coverage: str,
+    first: str,
+    cells: Sequence[Cell],
+    notes: Sequence[str] = (),
+    **options: bool,
+) -> Table:
+    """Return the table of cells that hold anything of ours, without columns that are empty.
+
+    Parameters
+    ----------
+    title, source, coverage, notes, **options
+        As for `Table`.
+    first : str
+        The heading of the cells' names.
+    cells : sequence of Cell
+        Those without results of ours are left out: a page of gaps says nothing.
+    """
+    rows = [compared(cell) for cell in cells if cell.ours is not None or cell.our_runs]
+    kept = [place for place in range(1 + len(COMPARED)) if any(row[place] != NONE for row in rows)] or [0]
+    header = (first, *COMPARED)
+    notes = (*notes, *([RUNS_NOTE] if any(cell.our_runs for cell in cells) else []))
+    return Table(
+        title, source, coverage, tuple(header[place] for place in kept),
+        tuple(tuple(row[place] for place in kept) for row in rows), notes, **options,
+    )  # fmt: skip
+
+
+RUNS_NOTE = "Runs: the mean of single models, how many of ours, and the authors' least and greatest."
 
 
 def shown(number: float | None, digits: int = 3) -> str:

@@ -75,16 +75,18 @@ def overview(parts: Sequence[Part]) -> Table:
     for name, item in ITEMS.items():
         found = [part for part in parts if part.name == name]
         for part in found:
-            title = f"[{item.title}](#{_anchor(part.section.title)})"
+            title = f"[{item.title}](#{anchor(part.section.title)})"
             run, recipe = (NONE, NONE) if part.run is None else (f"`{part.run.folder.name}`", _recipe(part.run))
             rows.append((title, item.source, run, recipe, part.coverage, _state(part)))
         if not found:
             rows.append(
                 (item.title, item.source, NONE, NONE, "nothing", f"not run: `experiments/{item.experiment}.toml`")
             )
-    n_begun = len({part.name for part in parts})
+    begun = {part.name for part in parts}
+    whole = {part.name for part in parts if _state(part) == "whole"}
+    covered = f"{len(whole)} of {len(ITEMS)} items whole, {len(begun - whole)} in part"
     header = ("item", "in the paper", "run", "recipe", "covers", "state")
-    return Table("At a glance", "", f"{n_begun} of {len(ITEMS)} items begun", header, tuple(rows))
+    return Table("At a glance", "", covered, header, tuple(rows))
 
 
 def _recipe(run: Run) -> str:
@@ -123,5 +125,12 @@ def _is_generated(run: Run) -> bool:
     return isinstance(listed, list) and any(isinstance(item, dict) and item.get("generator") for item in listed)
 
 
-def _anchor(title: str) -> str:
+def anchor(title: str) -> str:
+    """Return what links to a heading end with.
+
+    Examples
+    --------
+    >>> anchor("Run time")
+    'run-time'
+    """
     return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")

@@ -8,6 +8,7 @@ Out: `Published`, which answers None for what it does not have and remembers whi
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from pathlib import Path
@@ -107,7 +108,11 @@ def read_results(path: Path) -> Results:
     >>> read_results(path)
     {'Beef': {'PF': 0.7, 'HC2': 0.8}}
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DatasetFormatError(path, f"expected text in UTF-8; {error.reason} at byte {error.start}.") from None
+    with io.StringIO(text, newline="") as file:
         lines = csv.reader(file)
         header = next(lines, None)
         if not header or len(header) < 2:

@@ -6,6 +6,7 @@ Out: one `Section`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,6 +34,7 @@ HEADER = (
     "paper, 85: mean / rank / wins",
 )
 WIN_DECIMALS = 3
+TELLING = 0.001  # a least possible p above this makes a test of all pairs blunt
 BEST, RIVALS = "conjunctive-inceptiontime", ("gap-inceptiontime", "HC2", "Hydra-MR")
 LOSS_NOTE = (
     "The paper's losses of the state of the art are in bits, of probabilities clipped at 0.01; all others are in "
@@ -58,6 +60,8 @@ def ranking_section(run: Run, published: Published) -> Section:
         if duels:
             tables.append(_duels(field, duels))
             pictures += [_duel(field, rival) for rival in duels]
+    if not tables:
+        notes = (*notes, "Ranks need the results of other classifiers: give the folder with them (--published).")
     trade_off = _trade_off(run, names)
     if trade_off is not None:
         tables.append(trade_off[0])
@@ -85,11 +89,13 @@ def _ranks(
         ))  # fmt: skip
     notes = [
         f"Ranks and wins among {len(field.classifiers)} classifiers on {len(field.datasets)} datasets. Authors: the "
-        "same with the authors' results in the place of ours. Wins are counted at three decimals, as in the paper."
+        "same with the authors' results in the place of ours. Wins are counted at three decimals, as the paper seems "
+        "to."
     ]
     notes += [LOSS_NOTE] if metric == "loss" else []
     title = f"UCR: {METRICS[metric].title} among {len(field.classifiers)} classifiers"
-    return Table(title, paper.table, coverage(field.datasets), HEADER, tuple(rows), tuple(notes))
+    is_detail = (source, metric) != ("ucr_summary", "balanced_accuracy")
+    return Table(title, paper.table, coverage(field.datasets), HEADER, tuple(rows), tuple(notes), is_detail)
 
 
 def _statistics(field: Field, metric: str) -> list[tuple[str, str, str]]:
@@ -107,6 +113,13 @@ def _significance(field: Field) -> Table:
         "Two-sided Wilcoxon signed-rank tests of all pairs, Holm-corrected, at 0.05."
         + ("" if friedman is None else f" Friedman: {friedman.statistic:.2f}, p = {friedman.p_value:.2g}.")
     ]
+    n_pairs = math.comb(len(field.classifiers), 2)
+    least = 2.0 ** (1 - len(field.datasets)) * n_pairs  # where one of a pair is better on every dataset
+    if least > TELLING:
+        notes.append(
+            f"{n_pairs} pairs on {len(field.datasets)} datasets: the least corrected p that any pair could reach is "
+            f"{least:.2g}, so that hardly any could be told apart, whatever their results."
+        )
     order = np.argsort(comparison.ranks, kind="stable")
     members = [[number for number, clique in enumerate(comparison.cliques, 1) if place in clique] for place in order]
     rows = tuple(

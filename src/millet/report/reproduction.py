@@ -7,10 +7,11 @@ Out: a Markdown page and its pictures; the same rows give the same page.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from millet.atomic import atomic_path
+from millet.report.claims import claims_table
 from millet.report.document import (
     build_section,
     chosen_sections,
@@ -18,18 +19,32 @@ from millet.report.document import (
     missing_notes,
     run_facts,
     save_pictures,
+    shown_picture,
 )
 from millet.report.findings import findings_section
-from millet.report.layout import Table
+from millet.report.layout import Table, no_markup
 from millet.report.names import BACKBONES
 from millet.report.overview import ITEMS, Part, overview
 from millet.report.published import Published
 from millet.report.rows import OWN, Run, read_run
+from millet.report.webtraffic import shortened_note
 
 TITLE = "Reproduction of the paper"
 DPI = 100
-# Longer tables are folded away.
+# Longer tables are folded away, and so are details.
 OPEN_ROWS = 24
+READING = (
+    "Every table names how much of the paper's grid it covers. *Inside spread* says whether the mean of our single "
+    "models lies between the least and the greatest of the authors' five runs, or within two standard deviations of "
+    "their mean. No figure here is typed: the page follows from the rows of the runs, the figures of the paper's "
+    "tables (`results/published`) and per-dataset results that its authors and others have published; only the "
+    "reasons in the first table are typed (`results/reasons.toml`). `docs/scripts/reproduction.py` writes it."
+)
+OTHERS = (
+    "Shown elsewhere: random convolutions in [the fast lane](rocket.md), LITE and runs in bf16 beside [the recipe "
+    '"fast"](tables/fast_recipe.md), SHAP as it may have been computed for the paper in [its own table]'
+    "(tables/shap_surrogates.md)."
+)
 
 
 def read_results(folder: str | os.PathLike[str]) -> tuple[Run, ...]:
@@ -62,6 +77,7 @@ def write_reproduction(
     pictures: str | os.PathLike[str],
     costs: Table | None = None,
     path: str | os.PathLike[str] | None = None,
+    reasons: Mapping[str, str] | None = None,
 ) -> Path:
     r"""Write the page on what of the paper was reproduced, and its pictures.
 
@@ -79,6 +95,8 @@ def write_reproduction(
         What the rest of the paper's grids costs.
     path : path-like, optional
         Folder with datasets, from which comes the balance of their classes.
+    reasons : mapping, optional
+        Why our runs differ from the paper, by the keys of `millet.report.claims.CLAIMS`.
 
     Returns
     -------
@@ -94,31 +112,44 @@ def write_reproduction(
     '# Reproduction of the paper'
     """
     target, shown = Path(page), Path(pictures)
-    parts = _parts(runs, published, path)
+    parts = page_parts(runs, published, path)
     findings = Part("findings", findings_section(published), None)
     written = {file for part in parts for file in save_pictures(part.section, shown, part.prefix, DPI)}
     for stale in set(shown.glob("*.png")) - written:
         stale.unlink()
     relative = Path(os.path.relpath(shown, target.parent)).as_posix()
-    blocks = [f"# {TITLE}", *_introduction(runs, published), overview(parts).to_markdown(level=2)]
+    blocks = [f"# {TITLE}", READING, *missing_notes(published)]
+    blocks += [
+        table.to_markdown(level=2) for table in (claims_table(parts, published, reasons or {}), overview(parts))
+    ]
+    blocks += _bodies(parts, relative) + _body(findings, relative, with_run=False) + _runs(runs)
     blocks += [] if costs is None else [costs.to_markdown(level=2)]
-    blocks += _bodies(parts, relative) + _body(findings, relative, with_run=False)
     with atomic_path(target) as temporary:
         temporary.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
     return target
 
 
-def _parts(runs: Sequence[Run], published: Published, path: str | os.PathLike[str] | None) -> list[Part]:
+def page_parts(runs: Sequence[Run], published: Published, path: str | os.PathLike[str] | None = None) -> list[Part]:
+    """Return the sections of the page, in its order, each with the run behind it."""
     parts = []
     nothing = Run(Path(), {}, ())
     for name, item in ITEMS.items():
         if not item.experiment:
             parts.append(Part(name, build_section(name, nothing, published), None))
             continue
-        for run in runs:
-            if _is_of_the_paper(run) and name in chosen_sections(run)[0]:
-                parts.append(Part(name, build_section(name, run, published, path), run))
+        for run in _fullest([run for run in runs if _is_of_the_paper(run) and name in chosen_sections(run)[0]]):
+            parts.append(Part(name, build_section(name, run, published, path), run))
     return parts
+
+
+def _fullest(runs: Sequence[Run]) -> list[Run]:
+    """Return of each experiment the run with most rows, and none that was trained briefly where others were not."""
+    best: dict[str, Run] = {}
+    for run in runs:
+        if run.name not in best or len(run.done) > len(best[run.name].done):
+            best[run.name] = run
+    whole = [run for run in best.values() if not shortened_note(run)]
+    return whole or list(best.values())
 
 
 def _is_of_the_paper(run: Run) -> bool:
@@ -126,22 +157,12 @@ def _is_of_the_paper(run: Run) -> bool:
     return any(row.content.get("backbone") in BACKBONES for row in run.done)
 
 
-def _introduction(runs: Sequence[Run], published: Published) -> list[str]:
-    reading = (
-        "Every table names how much of the paper's grid it covers. *Ours* is the ensemble where there is one; "
-        "*inside spread* says whether the mean of our single models lies between the least and the greatest of the "
-        "authors' five runs, or within two standard deviations of their mean. No figure here is typed: the page "
-        "follows from the rows of the runs, the figures of the paper's tables (`results/published`) and per-dataset "
-        "results that its authors and others have published; `docs/scripts/reproduction.py` writes it."
-    )
+def _runs(runs: Sequence[Run]) -> list[str]:
+    """List what was run, at what cost, and what failed."""
     lines = [f"- `{run.folder.name}`: {run_facts(run)} {_spent(run)}" for run in runs]
     failures = [_folded(table) for run in runs if (table := failures_table(run)) is not None]
-    listed = "Runs:\n\n" + "\n".join(lines) if lines else "There are no runs yet."
-    others = (
-        "Runs of models that the paper does not have are shown elsewhere: random convolutions in [the fast lane]"
-        '(rocket.md), LITE beside [the recipe "fast"](tables/fast_recipe.md).'
-    )
-    return [reading, listed, *([others] if lines else []), *missing_notes(published), *failures]
+    listed = "\n".join(lines) if lines else "There are no runs yet."
+    return ["## Runs", listed, *([OTHERS] if lines else []), *failures]
 
 
 def _spent(run: Run) -> str:
@@ -186,17 +207,17 @@ def _body(part: Part, pictures: str, *, with_run: bool, with_title: bool = True)
     blocks = [f"## {part.section.title}"] if with_title else []
     if with_run and part.run is not None:
         blocks.append(f"**Run `{part.run.folder.name}`**: {run_facts(part.run)}")
-    blocks += [*part.section.notes, *(_folded(table) for table in part.section.tables)]
-    for picture in part.section.pictures:
-        file = f"{pictures}/{part.prefix}{picture.name}.png"
-        blocks.append(f"![{picture.caption}]({file})\n\n{picture.caption}")
+    blocks += [*map(no_markup, part.section.notes), *(_folded(table) for table in part.section.tables)]
+    blocks += [
+        shown_picture(picture, f"{pictures}/{part.prefix}{picture.name}.png") for picture in part.section.pictures
+    ]
     return blocks
 
 
 def _folded(table: Table) -> str:
     """Return a table as Markdown; a long one behind its heading."""
     text = table.to_markdown()
-    if len(table.rows) <= OPEN_ROWS:
+    if len(table.rows) <= OPEN_ROWS and not table.is_detail:
         return text
     heading, rest = text.split("\n\n", 1)
     return f"{heading}\n\n<details>\n<summary>{len(table.rows)} rows</summary>\n\n{rest}\n\n</details>"

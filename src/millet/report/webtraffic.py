@@ -6,14 +6,14 @@ Out: one `Section` each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from millet.datasets.catalogue import WEB_TRAFFIC
-from millet.report.layout import COMPARED, Cell, Section, Table, compared, mean, shown
+from millet.report.layout import Cell, Section, Table, comparison, mean, shown, shown_difference
 from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, MODELS, POOLINGS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
-from millet.report.rows import OWN, Run
+from millet.report.rows import OWN, Row, Run
 
 PREDICTION = {"accuracy": "webtraffic_accuracy", "auroc": "webtraffic_auroc", "loss": "webtraffic_loss"}
 SCALE_NOTE = "AOPCR grows with the scale of the logits, and so with longer training."
@@ -21,8 +21,10 @@ CONVENTION_NOTE = (
     "As published, NDCG@n holds the cases of class 0, of which every timepoint counts as relevant and which have 1.0 "
     "by construction."
 )
-SINGLE_NOTE = "Ours are means of single models; the paper's are ensembles of five."
-SHAP_NOTE = "Where SHAP explained no ensemble, ours is the mean of the single models it explained."
+BEST_NOTE = (
+    "Of SHAP and MILLET the pooling that does best with each backbone; the best of fewer than four is no match for "
+    "the paper's. Of single models, where a pooling has no ensemble; the paper's are ensembles of five."
+)
 
 
 def webtraffic_section(run: Run, published: Published) -> Section:
@@ -32,7 +34,8 @@ def webtraffic_section(run: Run, published: Published) -> Section:
     for metric in ("aopcr", "ndcg_at_n"):
         tables += [_summary(run, name, metric), _explanations(run, published, name, metric)]
     tables.append(_without_class_0(run, name))
-    return Section("WebTraffic", tuple(tables), notes=(*foreign_note(name), *shortened_note(run)))
+    shown_tables = tuple(table for table in tables if table.rows)
+    return Section("WebTraffic", shown_tables, notes=(*foreign_note(name), *shortened_note(run)))
 
 
 def traffic_dataset(run: Run) -> str:
@@ -57,8 +60,7 @@ def shortened_note(run: Run) -> tuple[str, ...]:
         return ()
     return (
         f"These networks were trained briefly (recipe {'; '.join(shortened)}; the paper's: 1500 epochs), and are far "
-        "from what they would become. What the poolings and explanations of one backbone have in common with the "
-        "paper, or not, can be read from this; levels can't.",
+        "from what they would become: neither levels nor small differences between poolings can be compared.",
     )
 
 
@@ -68,10 +70,11 @@ def _prediction(run: Run, published: Published, name: str, metric: str) -> Table
     for model in with_others(run.models):
         pooling, _, backbone = model.partition("-")
         runs = run.runs(name, model, metric), tuple(published.runs(name, model, metric))
-        ours, theirs = run.value(name, model, metric), paper.value(metric, pooling, backbone)
-        cells.append(Cell(model_title(model), ours, theirs, *runs))
+        cells.append(
+            Cell(model_title(model), run.ensemble(name, model, metric), paper.value(metric, pooling, backbone), *runs)
+        )
     for pooling, title in POOLINGS.items():
-        ours = mean([run.value(name, f"{pooling}-{backbone}", metric) for backbone in BACKBONES])
+        ours = mean([run.ensemble(name, f"{pooling}-{backbone}", metric) for backbone in BACKBONES])
         cells.append(Cell(f"{title}, mean", ours, paper.value(metric, pooling, "mean")))
     return _table(run, name, metric, paper.table, cells)
 
@@ -85,88 +88,122 @@ def _lines() -> Iterator[tuple[str, str, str, str]]:
         yield pooling, POOLINGS[pooling], pooling, OWN
 
 
-def _evidence(run: Run, name: str, model: str, metric: str, method: str) -> float | None:
-    value = run.value(name, model, metric, method)
-    if value is None and method == "cam":
-        # CAM is the way a GAP model explains itself, so a benchmark need not run it twice.
-        return run.value(name, model, metric, OWN)
-    if value is None and method == "shap":
-        return run.single(name, model, metric, method)
-    return value
+def _runs(run: Run, name: str, model: str, metric: str, method: str) -> tuple[float, ...]:
+    """Return the single models' results; CAM is the way a GAP model explains itself, and need not be run twice."""
+    return run.runs(name, model, metric, method) or (run.runs(name, model, metric) if method == "cam" else ())
+
+
+def _ensemble(run: Run, name: str, model: str, metric: str, method: str) -> float | None:
+    value = run.ensemble(name, model, metric, method)
+    return run.ensemble(name, model, metric) if value is None and method == "cam" else value
 
 
 def _explanations(run: Run, published: Published, name: str, metric: str) -> Table:
     paper = paper_table("webtraffic_explanations")
     cells = []
     for line, title, pooling, method in _lines():
-        found = {backbone: _evidence(run, name, f"{pooling}-{backbone}", metric, method) for backbone in BACKBONES}
-        for backbone, ours in found.items():
+        ensembles = {
+            backbone: _ensemble(run, name, f"{pooling}-{backbone}", metric, method) for backbone in BACKBONES
+        }
+        for backbone, ours in ensembles.items():
             model = f"{pooling}-{backbone}"
             # The authors' files hold what the models say of themselves, and nothing of SHAP.
             authors = () if method == "shap" else tuple(published.runs(name, model, metric))
-            runs = run.runs(name, model, metric, method) or (run.runs(name, model, metric) if method == "cam" else ())
-            cells.append(
-                Cell(f"{title}, {BACKBONES[backbone]}", ours, paper.value(metric, line, backbone), runs, authors)
-            )
-        cells.append(Cell(f"{title}, mean", mean(list(found.values())), paper.value(metric, line, "mean")))
-    notes = (SCALE_NOTE if metric == "aopcr" else CONVENTION_NOTE, SHAP_NOTE, *_sample_note(run))
+            runs = _runs(run, name, model, metric, method)
+            theirs = paper.value(metric, line, backbone)
+            cells.append(Cell(f"{title}, {BACKBONES[backbone]}", ours, theirs, runs, authors))
+        cells.append(Cell(f"{title}, mean", mean(list(ensembles.values())), paper.value(metric, line, "mean")))
+    for model in with_others(run.models)[len(MODELS) :]:
+        ours = run.ensemble(name, model, metric)
+        cells.append(Cell(model_title(model), ours, None, run.runs(name, model, metric)))
+    notes = (SCALE_NOTE if metric == "aopcr" else CONVENTION_NOTE, *_shap_notes(run, metric))
     return _table(run, name, metric, paper.table, cells, *notes, suffix=" of all explanations")
 
 
-def _sample_note(run: Run) -> tuple[str, ...]:
-    """Say so where SHAP explained fewer cases than the models themselves."""
-    counts = {is_shap: {row.content.get("n_cases") for row in run.done if (row.method == "shap") is is_shap}
-              for is_shap in (True, False)}  # fmt: skip
-    if not counts[True] or counts[True] == counts[False]:
-        return ()
-    few, all_cases = (", ".join(map(str, sorted(filter(None, counts[key])))) for key in (True, False))
-    return (f"SHAP explained {few} cases, which says little; all else is of {all_cases}.",)
+def _shap_notes(run: Run, metric: str) -> Iterator[str]:
+    """Say what SHAP was asked, and how sure its mean is where it explained fewer cases than the models themselves."""
+    rows = [row for row in run.done if row.method == "shap" and row.number(metric) is not None]
+    planned = run.experiment.get("methods")
+    listed = [method for method in planned if isinstance(method, dict)] if isinstance(planned, list) else []
+    options = [method.get("options") for method in listed if method.get("name") == "shap"]
+    if rows and not any(isinstance(option, dict) and option.get("paired") is False for option in options):
+        yield "Our SHAP follows each coalition by its complement; the paper does not say so of its own."
+    counts = {row.content.get("n_cases") for row in rows}
+    others = {row.content.get("n_cases") for row in run.done if row.method != "shap"}
+    if rows and counts != others:
+        few, all_cases = (", ".join(map(str, sorted(filter(None, found)))) for found in (counts, others))
+        widest = max((_half_width(row, metric) for row in rows), default=0.0)
+        known = f", so that its means are sure to ± {widest:.2g} (95 %)" if widest else ""
+        yield f"SHAP explained {few} cases{known}; all else is of {all_cases}."
+
+
+def _half_width(row: Row, metric: str) -> float:
+    low, high = row.number(f"{metric}_low"), row.number(f"{metric}_high")
+    return 0.0 if low is None or high is None else (high - low) / 2
 
 
 def _summary(run: Run, name: str, metric: str) -> Table:
     """Return Tab. 1: CAM, and of SHAP and MILLET the pooling that does best with each backbone."""
     paper = paper_table("webtraffic_summary")
-    groups = {
+    groups: dict[str, tuple[str, tuple[str, ...], str]] = {
         "cam": ("CAM", ("gap",), "cam"),
         "shap-best": ("SHAP", MILLET_POOLINGS, "shap"),
         "best": ("MILLET", MILLET_POOLINGS, OWN),
     }
-    cells = []
+    rows = []
     for line, (title, poolings, method) in groups.items():
-        best: list[float | None] = []
         for backbone in BACKBONES:
-            candidates = [_evidence(run, name, f"{pooling}-{backbone}", metric, method) for pooling in poolings]
-            found = [value for value in candidates if value is not None]
-            best.append(max(found, default=None))
-            # The best of fewer poolings than the paper's is not the same thing.
+            models = [f"{pooling}-{backbone}" for pooling in poolings]
+            kind, found = _alike(run, name, models, metric, method)
+            if not found:
+                continue
             of = f", best of {len(found)}" if len(poolings) > 1 else ""
-            cells.append(Cell(f"{title}{of}, {BACKBONES[backbone]}", best[-1], paper.value(metric, line, backbone)))
-        cells.append(Cell(f"{title}, mean", mean(best), paper.value(metric, line, "mean")))
-    return _table(run, name, metric, paper.table, cells)
+            theirs = paper.value(metric, line, backbone) if len(found) == len(poolings) else None
+            ours = max(found)
+            rows.append(
+                (
+                    f"{title}{of}, {BACKBONES[backbone]}",
+                    kind,
+                    shown(ours),
+                    shown(theirs),
+                    shown_difference(ours, theirs),
+                )
+            )
+    header = ("explanation", "of", "ours", "paper", "difference")
+    heading, covered = f"{name}: {METRICS[metric].title}", _coverage(run, name, metric)
+    return Table(heading, paper.table, covered, header, tuple(rows), (BEST_NOTE,))
+
+
+def _alike(run: Run, name: str, models: Sequence[str], metric: str, method: str) -> tuple[str, list[float]]:
+    """Return results of ensembles where all models have one, else of single models, and which of both they are."""
+    ensembles = [_ensemble(run, name, model, metric, method) for model in models]
+    whole = [value for value in ensembles if value is not None]
+    if len(whole) == len(models):
+        return "ensembles", whole
+    singles = [mean(_runs(run, name, model, metric, method)) for model in models]
+    return "single models", [value for value in singles if value is not None]
 
 
 def _without_class_0(run: Run, name: str) -> Table:
     metrics = ("ndcg_at_n", "ndcg_at_n_without_all_relevant")
-    rows = [
-        (model_title(model), *(shown(run.value(name, model, metric)) for metric in metrics))
-        for model in MODELS
-        if run.value(name, model, metrics[0]) is not None
-    ]
-    header = ("model", "NDCG@n as published", "without class 0")
+    rows = []
+    for model in with_others(run.models):
+        ensemble, single = ([of(name, model, metric) for metric in metrics] for of in (run.ensemble, run.single))
+        kind, found = ("single models", single) if ensemble[0] is None else ("ensemble", ensemble)
+        if found[0] is not None:
+            rows.append((model_title(model), kind, *map(shown, found)))
+    header = ("model", "of", "NDCG@n as published", "without class 0")
     return Table(
-        f"{name}: NDCG@n with and without class 0", "", _coverage(run, name, "ndcg_at_n"), header, tuple(rows)
-    )
+        f"{name}: NDCG@n with and without class 0", "", _coverage(run, name, "ndcg_at_n"), header, tuple(rows),
+        is_detail=True,
+    )  # fmt: skip
 
 
 def _table(run: Run, name: str, metric: str, source: str, cells: list[Cell], *notes: str, suffix: str = "") -> Table:
-    width = 1 + (len(COMPARED) if any(cell.our_runs or cell.authors_runs for cell in cells) else 3)
-    # The heading tells how much of the grid there is; the paper's figures of all else would be a page of gaps.
-    rows = tuple(compared(cell)[:width] for cell in cells if cell.ours is not None)
-    notes = notes if run.has_ensembles else (*notes, SINGLE_NOTE)
-    heading, covered = f"{name}: {METRICS[metric].title}{suffix}", _coverage(run, name, metric)
-    return Table(heading, source, covered, ("model", *COMPARED)[:width], rows, notes)
+    heading = f"{name}: {METRICS[metric].title}{suffix}"
+    return comparison(heading, source, _coverage(run, name, metric), "model", cells, notes)
 
 
 def _coverage(run: Run, name: str, metric: str) -> str:
-    n_done = sum(run.value(name, model, metric) is not None for model in MODELS)
+    n_done = sum(bool(run.runs(name, model, metric)) for model in MODELS)
     return f"{n_done} of {len(MODELS)} models"
