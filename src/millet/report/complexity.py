@@ -104,14 +104,18 @@ def plot_multiplications(
             ax.set_xlabel("classes", fontsize=SMALL)
         for ax in panels[:, 0]:
             ax.set_ylabel("multiplications, millions", fontsize=SMALL)
-        panels[0, 0].legend(fontsize=SMALL - 1, frameon=False)
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        place = "outside upper center" if figure is None else "upper center"  # outside needs our own layout
+        canvas.legend(handles, labels, fontsize=SMALL, frameon=False, loc=place, ncols=len(labels))
     return canvas
 
 
 def _draw_curves(ax: Axes, along: Sequence[int], sizes: Sequence[tuple[int, int]], mean: float) -> None:
     for number, (pooling, title) in enumerate(POOLINGS.items(), start=1):
         counts = [multiplications(pooling, *size) / 1e6 for size in sizes]
-        ax.plot(along, counts, color=CHANNELS[number], linewidth=1.2, label=_title(pooling, title))
+        (curve,) = ax.plot(along, counts, color=CHANNELS[number], linewidth=1.2, label=_title(pooling, title))
+        if pooling == "attention":  # dots above what it lies on
+            curve.set(linestyle=(0, (1, 1.5)), linewidth=2.0, zorder=3)
     ax.axvline(mean, color=FAINT, linewidth=0.8, linestyle="--")
     ax.tick_params(labelsize=SMALL - 1)
     ax.spines[["top", "right"]].set_visible(False)

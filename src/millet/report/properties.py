@@ -128,7 +128,8 @@ def _bins(field: Field, title: str, attribute: str) -> tuple[Table, Picture] | N
     covered = coverage([field.datasets[place] for place in known])
     table = Table(f"UCR: balanced accuracy by {title}", "App. E.2", covered, header, rows)
     caption = f"Average rank by {title}, balanced accuracy, {covered}; in brackets, datasets."
-    return table, Picture(f"by_{attribute}", caption, lambda: plot_bins(ranges, by_name, label=title))
+    counted = [f"{text}\n({len(found.members)})" for text, found in zip(ranges, bins, strict=True)]
+    return table, Picture(f"by_{attribute}", caption, lambda: plot_bins(counted, by_name, label=title))
 
 
 def _steadiness(field: Field) -> Table:
