@@ -67,6 +67,12 @@ def results(folder):
     return {key_of(row): {name: value for name, value in row.items() if name not in TIMES} for row in rows}
 
 
+@pytest.fixture(autouse=True)
+def a_single_worker_is_this_process(monkeypatch):
+    """Spare the start of a process, and let tests replace parts of the work; tests of that process undo it."""
+    monkeypatch.setattr("millet.benchmark.backends._single_stream", lambda jobs: map(work.run_cell, jobs))
+
+
 # Experiment files
 
 
@@ -193,6 +199,25 @@ def test_the_longest_cell_comes_first_and_an_ensemble_right_behind_its_members(t
             grid.finish(cell, [{**done, "method": "own", "status": "done"}])
     assert order == [(name, repeat) for name in ("inceptiontime", "lite") for repeat in (0, 1, ENSEMBLE)]
     assert grid.seconds_left == 0
+
+
+def test_cells_that_were_under_way_when_a_worker_died_are_run_alone_and_blamed_only_then(tmp_path):
+    cells = [cell for cell in all_cells(tiny(tmp_path, more="repeats = 4")) if not cell.is_ensemble]
+    grid = Grid(cells, [], 4, lambda cell: 1.0)
+    taken = grid.take()
+    together = [next(taken) for _ in range(3)]
+    assert grid.lose() == []
+    assert grid.seconds_left == 4
+    for _ in range(LOSSES_ALLOWED - 1):
+        assert list(grid.take()) == together[:1]
+        assert grid.lose() == []
+        for innocent in together[1:]:
+            assert list(grid.take()) == [innocent]
+            grid.finish(innocent, [])
+        together = together[:1]
+    assert list(grid.take()) == together
+    assert [cell for cell, _ in grid.lose()] == together
+    assert [cell.repeat for cell in grid.take()] == [3]
 
 
 def test_a_cell_during_which_workers_keep_dying_is_given_up_and_the_others_are_not(tmp_path):
@@ -744,11 +769,52 @@ def test_a_worker_that_dies_is_noticed_and_its_cell_is_run_again(tmp_path, monke
                 raise WorkerLostError("killed")
             yield run(job)
 
-    monkeypatch.setattr("millet.benchmark.backends._joblib_stream", dying_pool)
+    monkeypatch.setattr("millet.benchmark.backends._single_stream", dying_pool)
     run_benchmark(experiment, tmp_path / "run", n_jobs=1, say=said.append)
     assert "A worker died" in said[0]
     assert {row["status"] for row in results(tmp_path / "run").values()} == {"done"}
     assert len(results(tmp_path / "run")) == 3
+
+
+def test_a_single_worker_is_another_process_that_ends_with_the_last_cell(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr("millet.benchmark.backends.run_cell", lambda job: (job, os.getpid()))
+    with open_pool("loky", 1, 3, None) as pool, contextlib.closing(pool.stream("abc")) as stream:
+        (first, worker), (second, same) = next(stream), next(stream)
+    assert (first, second) == ("a", "b")
+    assert worker == same != os.getpid()
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_cell_that_kills_its_worker_fails_and_the_one_beside_it_does_not(n_jobs, tmp_path, monkeypatch):
+    begun = tmp_path / "begun"
+    begun.mkdir()
+
+    def deadly_cell(job):
+        note = begun / str(job.cell.repeat)
+        is_first = not note.exists()
+        note.touch()
+        while len(list(begun.iterdir())) < n_jobs:
+            time.sleep(0.01)
+        if job.cell.repeat == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if is_first and n_jobs == 2:
+            time.sleep(600)  # amidst which the other's death takes this worker along
+        return work.run_cell(job)
+
+    monkeypatch.undo()  # a single worker is a process of its own, as it is for users
+    monkeypatch.setattr("millet.benchmark.backends.run_cell", deadly_cell)
+    models = '{ backbones = ["lite"], poolings = ["conjunctive"], ensemble = false }'
+    said = []
+    run_benchmark(tiny(tmp_path, models=models, more="repeats = 2"), tmp_path / "run", n_jobs=n_jobs, say=said.append)
+    rows = {row["repeat"]: row for row in read_rows(tmp_path / "run")}
+    assert (rows[0]["status"], rows[1]["status"]) == ("failed", "done")
+    assert f"worker died {LOSSES_ALLOWED} times" in rows[0]["error"]
+    # Once together, which is not counted, and then alone.
+    assert sum("A worker died" in line for line in said) == LOSSES_ALLOWED + (n_jobs == 2)
 
 
 def test_a_plan_for_no_jobs_is_refused():
@@ -769,7 +835,7 @@ def test_a_run_killed_again_and_again_ends_with_the_rows_of_an_undisturbed_one(t
     command = [sys.executable, "-m", "millet.cli", "benchmark", str(file), "--out", str(tmp_path / "run"), "--n-jobs"]
     rng = random.Random(0)
     started = tmp_path / "run" / "cells"
-    # At first amidst a cell of this process itself, then amidst those of two workers.
+    # At first amidst the only cell that is under way, then amidst those of two workers.
     for n_jobs in ("1", "2"):
         with subprocess.Popen([*command, n_jobs], stdout=subprocess.PIPE, text=True) as process:
             if n_jobs == "1":
@@ -782,6 +848,6 @@ def test_a_run_killed_again_and_again_ends_with_the_rows_of_an_undisturbed_one(t
             assert process.wait() == -signal.SIGKILL
         assert len(results(tmp_path / "run")) < 4
     done = subprocess.run([*command, "1"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
     assert len(results(tmp_path / "run")) == 4
     assert results(tmp_path / "run") == results(tmp_path / "undisturbed")

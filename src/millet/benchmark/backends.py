@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, final
 
 import joblib
+from joblib.externals.loky import ProcessPoolExecutor
 
 from millet.benchmark.work import CellResult, Job, run_cell
 from millet.errors import ParameterError, import_extra, lookup
@@ -66,6 +67,19 @@ def _joblib_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
         raise
 
 
+def _single_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
+    """Run cells one by one in a process of their own, where joblib would take this one: a death is then not ours."""
+    executor = ProcessPoolExecutor(max_workers=1)
+    try:
+        for job in jobs:
+            yield executor.submit(run_cell, job).result()
+    except BrokenExecutor as error:
+        raise WorkerLostError(str(error)) from error
+    finally:
+        # After an interruption, it would else go on with a cell whose result nobody takes.
+        executor.shutdown(kill_workers=True)
+
+
 def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellResult]:
     """Keep all workers busy by Ray's own means: its joblib backend gives results only when all are there."""
     # Ray itself would try a cell that lacks memory again for ever.
@@ -94,7 +108,7 @@ def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellR
 
 @contextmanager
 def local_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
-    """Share this machine's cores among processes; a single worker is this process itself."""
+    """Share this machine's cores among processes."""
     if scheduler is not None:
         raise ParameterError(
             f"--scheduler {scheduler} is for --backend dask or ray; processes of this machine need none."
@@ -105,7 +119,7 @@ def local_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Poo
     if limit.isdigit() and int(limit) > 0:
         n_threads = min(n_threads, int(limit))
     with joblib.parallel_config(backend="loky", n_jobs=n_workers, inner_max_num_threads=n_threads):
-        yield Pool(n_workers, _joblib_stream, n_threads, os.getpid())
+        yield Pool(n_workers, _joblib_stream if n_workers > 1 else _single_stream, n_threads, os.getpid())
 
 
 @contextmanager

@@ -11,13 +11,15 @@ from millet.benchmark.cells import Cell
 from millet.benchmark.models import OWN
 from millet.benchmark.rows import Row
 
-# A cell during which so many workers died is taken for the cause.
+# A cell that was alone when so many workers died is taken for the cause.
 LOSSES_ALLOWED = 3
 
 
 @final
 class Grid:
     """Cells in the order to run them: an ensemble as soon as its members are there, else the longest cell first.
+
+    Where a worker died, nobody knows which of the cells under way was the cause: these come first, one at a time.
 
     Parameters
     ----------
@@ -41,6 +43,7 @@ class Grid:
         # Both queues are read by joblib's threads, written by this one; a deque allows that.
         self._members = deque(sorted(members, key=lambda cell: -self.cost[cell.place]))
         self._ready: deque[Cell] = deque()
+        self._suspects: deque[Cell] = deque()
         self._waiting = {cell.place.parent: cell for cell in cells if cell.is_ensemble}
         self._under_way: dict[Path, Cell] = {}
         self._losses: Counter[Path] = Counter()
@@ -48,7 +51,12 @@ class Grid:
         self.note(rows)
 
     def take(self) -> Iterator[Cell]:
-        """Yield cells to run, until there is none that could be run now."""
+        """Yield cells to run, until there is none that could be run now; of those to be run alone, one."""
+        if self._suspects:
+            cell = self._suspects.popleft()
+            self._under_way[cell.place] = cell
+            yield cell
+            return
         while self._ready or self._members:
             cell = self._ready.popleft() if self._ready else self._members.popleft()
             self._under_way[cell.place] = cell
@@ -57,13 +65,13 @@ class Grid:
     @property
     def has_work(self) -> bool:
         """Whether `take` would yield anything."""
-        return bool(self._ready or self._members)
+        return bool(self._suspects or self._ready or self._members)
 
     @property
     def seconds_left(self) -> float:
         """Estimated seconds of everything that is not done, on one core."""
-        left = [*self._members, *self._ready, *self._under_way.values(), *self._waiting.values()]
-        return sum(self.cost[cell.place] for cell in left)
+        queued = [*self._suspects, *self._ready, *self._members]
+        return sum(self.cost[cell.place] for cell in [*queued, *self._under_way.values(), *self._waiting.values()])
 
     def finish(self, cell: Cell, rows: Iterable[Row]) -> None:
         """Take note of a cell that was run, which may set an ensemble free."""
@@ -90,13 +98,13 @@ class Grid:
         return found
 
     def lose(self) -> list[tuple[Cell, str]]:
-        """Queue what was under way again after workers died; return the cells that are not to be tried again."""
-        given_up = []
-        for cell in list(self._under_way.values()):
+        """Queue what was under way again, to be run alone, after a worker died; return the cells to try no more."""
+        lost = list(self._under_way.values())
+        self._under_way.clear()
+        if len(lost) == 1:
+            (cell,) = lost
             self._losses[cell.place] += 1
             if self._losses[cell.place] >= LOSSES_ALLOWED:
-                given_up.append((cell, f"its worker died {LOSSES_ALLOWED} times, perhaps for lack of memory"))
-            else:
-                (self._ready if cell.is_ensemble else self._members).appendleft(cell)
-        self._under_way.clear()
-        return given_up
+                return [(cell, f"its worker died {LOSSES_ALLOWED} times, perhaps for lack of memory")]
+        self._suspects += lost
+        return []

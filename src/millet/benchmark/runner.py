@@ -160,7 +160,7 @@ class _Run:
                 for result in self._pool.stream(self._job(cell) for cell in self._grid.take()):
                     self._store(result)
             except WorkerLostError:
-                self._say("A worker died; the cells it was at are tried again.")
+                self._say("A worker died; the cells that were under way are tried again, one at a time.")
                 self._give_up(self._grid.lose())
 
     def _job(self, cell: Cell) -> Job:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from millet.averaged import AveragedClassifier
 from millet.benchmark.cells import Cell
@@ -316,3 +317,5 @@ def _end_with(owner: int | None) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    # Its own is a lock among processes, which is reported as leaked where a worker is killed.
+    tqdm.set_lock(threading.RLock())
