@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from millet import load_classifier
-from millet.benchmark import load_experiment, read_rows, run_benchmark, work
+from millet.benchmark import backends, load_experiment, read_rows, run_benchmark, work
 from millet.benchmark import measure as measure_module
 from millet.benchmark.backends import WorkerLostError, open_pool
 from millet.benchmark.cells import ENSEMBLE, all_cells, chosen, outstanding
@@ -216,7 +216,7 @@ def test_cells_that_were_under_way_when_a_worker_died_are_run_alone_and_blamed_o
             grid.finish(innocent, [])
         together = together[:1]
     assert list(grid.take()) == together
-    assert [cell for cell, _ in grid.lose()] == together
+    assert [given_up.cell for given_up in grid.lose()] == together
     assert [cell.repeat for cell in grid.take()] == [3]
 
 
@@ -227,7 +227,7 @@ def test_a_cell_during_which_workers_keep_dying_is_given_up_and_the_others_are_n
         next(iter(grid.take()))
         assert grid.lose() == []
     next(iter(grid.take()))
-    ((cell, why),) = grid.lose()
+    ((cell, why, _),) = grid.lose()
     assert cell.repeat == 0
     assert "died 3 times" in why
     assert next(iter(grid.take())).repeat == 1
@@ -313,6 +313,28 @@ def test_estimates_follow_the_measured_speed(tmp_path):
     (cell,) = all_cells(experiment)
     spent = sum(row[name] for name in TIMES[:4])
     assert Costs(experiment, None, [row]).seconds(cell) == pytest.approx(spent * row["machine"]["n_threads"])
+
+
+@pytest.mark.parametrize(
+    ("n_workers", "expected"), [(1, ["20 s", "12 s"]), (2, ["10 s", "12 s"]), (9, ["10 s", "12 s"])]
+)
+def test_the_time_left_follows_the_cells_that_succeeded(n_workers, expected, tmp_path, monkeypatch):
+    models = '{ backbones = ["lite"], poolings = ["conjunctive"], ensemble = false }'
+    experiment = tiny(tmp_path, models=models, more="repeats = 4")
+    seconds = iter([10.0, 14.0, 0.0])
+
+    def run(job):
+        row = {**work.failure_row(job, "own", "no"), "status": "failed" if job.cell.repeat == 0 else "done"}
+        return work.CellResult(job.cell, [row], 0.0 if job.cell.repeat == 0 else next(seconds))
+
+    pool = backends.Pool(n_workers, lambda jobs: map(run, jobs))
+    monkeypatch.setattr("millet.benchmark.runner.open_pool", lambda *_: contextlib.nullcontext(pool))
+    monkeypatch.setattr(Costs, "seconds", lambda *_: 1.0)
+    said = []
+    run_benchmark(experiment, tmp_path / "run", say=said.append)
+    assert "left" not in said[0]
+    assert [line.partition("about ")[2] for line in said[1:3]] == [f"{words} left" for words in expected]
+    assert "left" not in said[3]
 
 
 def test_nothing_is_explained_where_no_metric_asks_for_it(tmp_path, monkeypatch):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import final
+from typing import NamedTuple, final
 
 from millet.benchmark.cells import Cell
 from millet.benchmark.models import OWN
@@ -13,6 +14,14 @@ from millet.benchmark.rows import Row
 
 # A cell that was alone when so many workers died is taken for the cause.
 LOSSES_ALLOWED = 3
+
+
+class GivenUp(NamedTuple):
+    """A cell that is not to be run, or not again; why; and how long it was tried."""
+
+    cell: Cell
+    why: str
+    seconds: float = 0.0
 
 
 @final
@@ -46,21 +55,24 @@ class Grid:
         self._suspects: deque[Cell] = deque()
         self._waiting = {cell.place.parent: cell for cell in cells if cell.is_ensemble}
         self._under_way: dict[Path, Cell] = {}
+        self._begun: dict[Path, float] = {}
         self._losses: Counter[Path] = Counter()
+        self._seconds_lost: defaultdict[Path, float] = defaultdict(float)
         self._status: defaultdict[Path, dict[int, str]] = defaultdict(dict)
         self.note(rows)
 
     def take(self) -> Iterator[Cell]:
         """Yield cells to run, until there is none that could be run now; of those to be run alone, one."""
         if self._suspects:
-            cell = self._suspects.popleft()
-            self._under_way[cell.place] = cell
-            yield cell
+            yield self._begin(self._suspects.popleft())
             return
         while self._ready or self._members:
-            cell = self._ready.popleft() if self._ready else self._members.popleft()
-            self._under_way[cell.place] = cell
-            yield cell
+            yield self._begin((self._ready or self._members).popleft())
+
+    def _begin(self, cell: Cell) -> Cell:
+        self._under_way[cell.place] = cell
+        self._begun[cell.place] = time.monotonic()
+        return cell
 
     @property
     def has_work(self) -> bool:
@@ -87,24 +99,29 @@ class Grid:
             if list(self._status[place].values()).count("done") == self._n_members:
                 self._ready.append(self._waiting.pop(place))
 
-    def hopeless(self) -> list[tuple[Cell, str]]:
-        """Return ensembles that can't be had, because a member failed, and why; each of them once."""
+    def hopeless(self) -> list[GivenUp]:
+        """Return ensembles that can't be had, because a member failed; each of them once."""
         found = []
         for place in list(self._waiting):
             states = self._status[place]
             failed = sorted(repeat for repeat, status in states.items() if status == "failed")
             if failed and len(states) == self._n_members:
-                found.append((self._waiting.pop(place), f"these members failed: {', '.join(map(str, failed))}"))
+                found.append(
+                    GivenUp(self._waiting.pop(place), f"these members failed: {', '.join(map(str, failed))}")
+                )
         return found
 
-    def lose(self) -> list[tuple[Cell, str]]:
+    def lose(self) -> list[GivenUp]:
         """Queue what was under way again, to be run alone, after a worker died; return the cells to try no more."""
         lost = list(self._under_way.values())
         self._under_way.clear()
+        for cell in lost:
+            self._seconds_lost[cell.place] += time.monotonic() - self._begun[cell.place]
         if len(lost) == 1:
-            (cell,) = lost
-            self._losses[cell.place] += 1
-            if self._losses[cell.place] >= LOSSES_ALLOWED:
-                return [(cell, f"its worker died {LOSSES_ALLOWED} times, perhaps for lack of memory")]
+            place = lost[0].place
+            self._losses[place] += 1
+            if self._losses[place] >= LOSSES_ALLOWED:
+                why = f"its worker died {LOSSES_ALLOWED} times, perhaps for lack of memory"
+                return [GivenUp(lost[0], why, self._seconds_lost[place])]
         self._suspects += lost
         return []

@@ -6,7 +6,6 @@ One process writes: this one. Workers train and measure; what they return is app
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Collection
 from os import PathLike
 from pathlib import Path
@@ -17,7 +16,7 @@ from millet.benchmark.cells import Cell, all_cells, chosen, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.folder import open_run
-from millet.benchmark.grid import Grid
+from millet.benchmark.grid import GivenUp, Grid
 from millet.benchmark.rows import Row, RowsFile, key_of
 from millet.benchmark.times import in_words
 from millet.benchmark.work import CellResult, Job, failure_row
@@ -149,8 +148,8 @@ class _Run:
         self._grid = Grid(left, rows.rows, experiment.repeats, costs.seconds)
         self._n_left = len(left)
         self._n_done = 0
-        self._total = self._grid.seconds_left
-        self._started = time.monotonic()
+        # Of the cells that succeeded: the others took less than their estimates, or more, for reasons of their own.
+        self._estimated = self._taken = 0.0
 
     def run(self) -> None:
         self._give_up(self._grid.hopeless())
@@ -192,23 +191,26 @@ class _Run:
         self._rows.append(rows)
         self._grid.finish(cell, rows)
         self._n_done += 1
+        if all(row["status"] == "done" for row in rows):
+            self._estimated += self._grid.cost[cell.place]
+            self._taken += seconds
         failed = [row for row in rows if row["status"] == "failed"]
         news = failed[0]["error"] if failed else _accuracy(rows)
         self._say(f"[{self._n_done}/{self._n_left}] {cell.title}: {news}, {in_words(seconds)}{self._time_left()}")
 
-    def _give_up(self, cells: list[tuple[Cell, str]]) -> None:
-        for cell, why in cells:
+    def _give_up(self, cells: list[GivenUp]) -> None:
+        for cell, why, seconds in cells:
             job = self._job(cell)
-            self._record(cell, [failure_row(job, method.name, f"Not run: {why}") for method in cell.methods], 0.0)
+            rows = [failure_row(job, method.name, f"Not run: {why}") for method in cell.methods]
+            self._record(cell, rows, seconds)
 
     def _time_left(self) -> str:
-        """Estimate from how long the work so far really took; estimates themselves only compare cells."""
+        """Estimate from how long the cells so far really took; estimates themselves only compare cells."""
         left = self._grid.seconds_left
-        done = self._total - left
-        if not left or not done:
+        if not left or not self._estimated:
             return ""
-        spent = time.monotonic() - self._started
-        return f"; about {in_words(spent * left / done)} left"
+        n_at_a_time = min(self._pool.n_workers, self._n_left - self._n_done)
+        return f"; about {in_words(left * self._taken / self._estimated / n_at_a_time)} left"
 
 
 def _accuracy(rows: list[Row]) -> str:
