@@ -25,7 +25,8 @@ from millet.benchmark.backends import WorkerLostError, open_pool
 from millet.benchmark.cells import ENSEMBLE, all_cells, chosen, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
-from millet.benchmark.rows import RowsFile, key_of
+from millet.benchmark.job import failure_row
+from millet.benchmark.rows import RowsFile, keep_row, kept_rows, key_of
 from millet.cli import cli
 from millet.errors import (
     DatasetFormatError,
@@ -41,7 +42,9 @@ from millet.training import loop
 
 EXPERIMENTS = sorted((Path(__file__).parent.parent / "experiments").glob("*.toml"))
 TINY = '{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }'
-TIMES = ("train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds", "peak_memory_mb")
+TIMES = (
+    "train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds", "cell_seconds", "peak_memory_mb",
+)  # fmt: skip
 
 
 def write(
@@ -324,7 +327,7 @@ def test_the_time_left_follows_the_cells_that_succeeded(n_workers, expected, tmp
     seconds = iter([10.0, 14.0, 0.0])
 
     def run(job):
-        row = {**work.failure_row(job, "own", "no"), "status": "failed" if job.cell.repeat == 0 else "done"}
+        row = {**failure_row(job, "own", "no", 0.0), "status": "failed" if job.cell.repeat == 0 else "done"}
         return work.CellResult(job.cell, [row], 0.0 if job.cell.repeat == 0 else next(seconds))
 
     pool = backends.Pool(n_workers, lambda jobs: map(run, jobs))
@@ -470,6 +473,28 @@ def test_running_out_of_memory_is_a_row_and_the_rest_is_run(tmp_path, monkeypatc
     assert statuses == {0: "failed", 1: "done", ENSEMBLE: "failed"}
     assert outcome.failed[0]["error"] == "MemoryError: no room for 3 TiB"
     assert "hungry" in outcome.failed[0]["traceback"]
+
+
+def test_a_method_that_fails_leaves_the_others_alone(tmp_path, monkeypatch):
+    measure = work.measure
+
+    def failing(classifier, test, method, metrics):
+        if method.name == "cam":
+            raise ValueError("expected a number.")
+        return measure(classifier, test, method, metrics)
+
+    monkeypatch.setattr(work, "measure", failing)
+    said = []
+    run_benchmark(tiny(tmp_path, **METHODS), tmp_path / "run", n_jobs=1, say=said.append)
+    rows = read_rows(tmp_path / "run")
+    assert [(row["method"], row["status"]) for row in rows] == [
+        ("own", "done"),
+        ("cam", "failed"),
+        ("random", "done"),
+    ]
+    assert "ValueError: expected a number, " in said[0]
+    seconds = [row["cell_seconds"] for row in rows]
+    assert sum(rows[0][name] for name in TIMES[1:4]) <= seconds[0] <= seconds[1] <= seconds[2]
 
 
 def test_an_ensemble_averages_the_logits_of_its_members(tmp_path):
@@ -649,6 +674,59 @@ def test_an_interrupted_cell_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     assert not (tmp_path / "run" / "cells").exists()
 
 
+METHODS = {"models": '{ backbones = ["lite"], poolings = ["gap"] }', "more": "methods = { cam = {}, random = {} }"}
+
+
+def test_methods_that_were_done_before_an_interruption_are_not_measured_again(tmp_path, monkeypatch):
+    experiment = tiny(tmp_path, **METHODS)
+    run_benchmark(experiment, tmp_path / "undisturbed", n_jobs=1)
+    measure, asked = work.measure, []
+
+    def interrupted(classifier, test, method, metrics):
+        asked.append(method.name)
+        if asked == ["own", "cam"]:
+            raise KeyboardInterrupt
+        return measure(classifier, test, method, metrics)
+
+    monkeypatch.setattr(work, "measure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert read_rows(tmp_path / "run") == []
+    (own,) = kept_rows(tmp_path / "run" / "cells" / "Tiny" / "gap-lite" / "0" / "rows").values()
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert asked == ["own", "cam", "cam", "random"]
+    assert own in read_rows(tmp_path / "run")
+    assert results(tmp_path / "run") == results(tmp_path / "undisturbed")
+    assert not (tmp_path / "run" / "cells").exists()
+
+
+def test_a_cell_that_is_given_up_keeps_the_rows_of_the_methods_that_were_done(tmp_path, monkeypatch):
+    def dying_pool(jobs):
+        for job in jobs:
+            keep_row(job.kept, {**failure_row(job, "own", "", 1.0), "status": "done"})
+            time.sleep(0.01)
+            raise WorkerLostError("killed")
+        yield
+
+    monkeypatch.setattr(backends, "_single_stream", dying_pool)
+    run_benchmark(tiny(tmp_path, **METHODS), tmp_path / "run", n_jobs=1)
+    rows = {row["method"]: row for row in read_rows(tmp_path / "run")}
+    assert {name: row["status"] for name, row in rows.items()} == {"own": "done", "cam": "failed", "random": "failed"}
+    assert rows["cam"]["cell_seconds"] >= 0.01 * LOSSES_ALLOWED
+    assert not list((tmp_path / "run" / "cells").rglob("*.json"))
+
+
+def test_a_kept_row_that_is_damaged_is_measured_again(tmp_path):
+    kept = tmp_path / "run" / "cells" / "Tiny" / "conjunctive-lite" / "0" / "rows"
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (tmp_path / "run" / "rows.jsonl").unlink()
+    kept.mkdir(parents=True)
+    (kept / "own.json").write_text('{"method": "ow')
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    assert [row["status"] for row in read_rows(tmp_path / "run")] == ["done"]
+
+
 def test_missed_classes_are_counted_by_hand(tmp_path):
     experiment = tiny(tmp_path)
     run_benchmark(experiment, tmp_path / "run", n_jobs=1)
@@ -698,6 +776,20 @@ def test_cases_of_the_ensemble_are_kept_for_pictures(tmp_path, monkeypatch):
     assert kept
     for case, found in kept.items():
         np.testing.assert_allclose(found.scores[0], expected[case], rtol=1e-5, atol=1e-6)
+
+
+def test_pictures_that_cannot_be_kept_are_a_warning_beside_the_row(tmp_path, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr(work, "ERRING_MODEL", "conjunctive-lite")
+    monkeypatch.setattr(work, "WEB_TRAFFIC", SimpleNamespace(name="Tiny"))
+    monkeypatch.setattr(work, "save_evidence", broken)
+    said = []
+    assert not run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1, say=said.append).failed
+    (row,) = read_rows(tmp_path / "run")
+    assert (row["status"], row["warning"]) == ("done", "no cases for pictures: RuntimeError: no ink")
+    assert f"accuracy {row['accuracy']:.3f}; {row['warning']}, " in said[0]
 
 
 def test_members_whose_models_are_gone_are_trained_again_for_their_ensemble(tmp_path):

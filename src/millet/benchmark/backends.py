@@ -15,7 +15,8 @@ from typing import Any, final
 import joblib
 from joblib.externals.loky import ProcessPoolExecutor
 
-from millet.benchmark.work import CellResult, Job, run_cell
+from millet.benchmark.job import Job
+from millet.benchmark.work import CellResult, run_cell
 from millet.errors import ParameterError, import_extra, lookup
 
 CONNECT_SECONDS = 30

@@ -97,6 +97,27 @@ class RowsFile:
         return n_discarded
 
 
+def keep_row(folder: Path, row: Row) -> None:
+    """Keep a row of a cell that is not done, so that it is not measured again should the cell be interrupted."""
+    with atomic_path(folder / f"{row['method']}.json") as temporary:
+        temporary.write_text(_line(row), encoding="utf-8")
+
+
+def kept_rows(folder: Path) -> dict[str, Row]:
+    """Return the rows that were kept of a cell, by their methods; a damaged one is as good as none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> keep_row(folder, {"method": "shap", "aopcr": 1.5})
+    >>> kept_rows(folder)
+    {'shap': {'method': 'shap', 'aopcr': 1.5}}
+    """
+    rows = {file.stem: _row(file.read_bytes()) for file in sorted(folder.glob("[!.]*.json"))}
+    return {method: row for method, row in rows.items() if row is not None}
+
+
 def cannot_write(path: Path, error: OSError) -> StorageError:
     """Return the error to raise where a run folder can't be written to."""
     return StorageError(

@@ -17,9 +17,10 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.folder import open_run
 from millet.benchmark.grid import GivenUp, Grid
-from millet.benchmark.rows import Row, RowsFile, key_of
+from millet.benchmark.job import Job, failure_row
+from millet.benchmark.rows import Row, RowsFile, kept_rows, key_of
 from millet.benchmark.times import in_words
-from millet.benchmark.work import CellResult, Job, failure_row
+from millet.benchmark.work import CellResult
 from millet.checks import integer
 from millet.errors import StorageError
 
@@ -179,7 +180,7 @@ class _Run:
 
     def _store(self, result: CellResult) -> None:
         if result.fatal:
-            self._rows.append(result.rows)
+            self._append(result.cell, result.rows)
             raise StorageError(
                 f"{result.cell.title} could not be run: {result.fatal}. The rows so far are kept. Make room, then "
                 "run the same command to go on."
@@ -188,20 +189,25 @@ class _Run:
         self._give_up(self._grid.hopeless())
 
     def _record(self, cell: Cell, rows: list[Row], seconds: float) -> None:
-        self._rows.append(rows)
+        self._append(cell, rows)
         self._grid.finish(cell, rows)
         self._n_done += 1
         if all(row["status"] == "done" for row in rows):
             self._estimated += self._grid.cost[cell.place]
             self._taken += seconds
-        failed = [row for row in rows if row["status"] == "failed"]
-        news = failed[0]["error"] if failed else _accuracy(rows)
-        self._say(f"[{self._n_done}/{self._n_left}] {cell.title}: {news}, {in_words(seconds)}{self._time_left()}")
+        self._say(
+            f"[{self._n_done}/{self._n_left}] {cell.title}: {_news(rows)}, {in_words(seconds)}{self._time_left()}"
+        )
+
+    def _append(self, cell: Cell, rows: list[Row]) -> None:
+        self._rows.append(rows)
+        shutil.rmtree(self._job(cell).kept, ignore_errors=True)
 
     def _give_up(self, cells: list[GivenUp]) -> None:
         for cell, why, seconds in cells:
             job = self._job(cell)
-            rows = [failure_row(job, method.name, f"Not run: {why}") for method in cell.methods]
+            kept = kept_rows(job.kept)
+            rows = [kept.get(m.name) or failure_row(job, m.name, f"Not run: {why}", seconds) for m in cell.methods]
             self._record(cell, rows, seconds)
 
     def _time_left(self) -> str:
@@ -213,6 +219,10 @@ class _Run:
         return f"; about {in_words(left * self._taken / self._estimated / n_at_a_time)} left"
 
 
-def _accuracy(rows: list[Row]) -> str:
+def _news(rows: list[Row]) -> str:
+    """Return what a cell's line says of its rows: what went wrong, or how well it did."""
+    failed = [row["error"] for row in rows if row["status"] == "failed"]
+    warnings = [row["warning"] for row in rows if "warning" in row]
     known = [row["accuracy"] for row in rows if row.get("accuracy") is not None]
-    return f"accuracy {known[0]:.3f}" if known else "done"
+    good = f"accuracy {known[0]:.3f}" if known else "done"
+    return "; ".join([failed[0] if failed else good, *warnings]).rstrip(".")

@@ -14,7 +14,6 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +23,11 @@ from tqdm.auto import tqdm
 
 from millet.averaged import AveragedClassifier
 from millet.benchmark.cells import Cell
+from millet.benchmark.job import Job, failure_row, identity, provenance
 from millet.benchmark.measure import measure
-from millet.benchmark.models import ModelSpec
-from millet.benchmark.provenance import PeakMemory, commit, machine, versions
-from millet.benchmark.rows import Row
+from millet.benchmark.models import OWN, MethodSpec, ModelSpec
+from millet.benchmark.provenance import PeakMemory
+from millet.benchmark.rows import Row, keep_row, kept_rows
 from millet.benchmark.sources import DataSpec
 from millet.classifier import MilletClassifier
 from millet.contract import EvidenceClassifier
@@ -41,62 +41,12 @@ from millet.locks import locked
 from millet.report.evidence import save_evidence
 from millet.report.false_negatives import MODEL as ERRING_MODEL
 from millet.rocket_classifier import RocketMilletClassifier
-from millet.training import Recipe
 
 CHECKPOINT_SECONDS = 10.0
 # What makes every further cell fail too, so that going on would only produce failures.
 FATAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 # Training seeds torch's global generator: two threads of one worker must not do so at once.
 _ONE_CELL = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Job:
-    """A cell and everything a worker needs to run it.
-
-    Attributes
-    ----------
-    cell : Cell
-    n_members : int
-        Repeats that an ensemble consists of.
-    seed : int
-        Of repeat 0.
-    recipe_name, recipe : str, Recipe
-    metrics : tuple of str
-    folder : Path
-        The run folder.
-    path : Path, optional
-        Folder with datasets.
-    n_threads : int, optional
-        Threads to compute with; None leaves that to the worker.
-    owner : int, optional
-        The process that started the worker; the worker ends when that one has.
-    """
-
-    cell: Cell
-    n_members: int
-    seed: int
-    recipe_name: str
-    recipe: Recipe
-    metrics: tuple[str, ...]
-    folder: Path
-    path: Path | None
-    n_threads: int | None = None
-    owner: int | None = None
-
-    @property
-    def checkpoints(self) -> Path:
-        """Where an unfinished training is kept."""
-        return self.folder / "cells" / self.cell.place
-
-    @property
-    def model_folder(self) -> Path:
-        """Where the trained model is kept."""
-        return self.folder / "models" / self.cell.place
-
-    def of_member(self, repeat: int) -> Job:
-        """Return the job that trains a member of an ensemble."""
-        return replace(self, cell=replace(self.cell, repeat=repeat))
 
 
 class CellResult(NamedTuple):
@@ -116,30 +66,65 @@ def run_cell(job: Job) -> CellResult:
     fatal = ""
     with _ONE_CELL, _threads(job.n_threads):
         try:
-            for row in _measured(job):
+            for row in _rows(job, started):
                 rows.append(row)
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno in FATAL:
-                fatal = f"{error.strerror} ({error.filename or job.folder})"
-            else:
-                rows += [_failure(job, method.name, error) for method in job.cell.methods[len(rows) :]]
+        except OSError as error:
+            fatal = f"{error.strerror} ({error.filename or job.folder})"
     return CellResult(job.cell, rows, time.monotonic() - started, fatal)
 
 
-def _measured(job: Job) -> Iterator[Row]:
-    """Yield a row for each method, as soon as it is known."""
+def _rows(job: Job, started: float) -> Iterator[Row]:
+    """Yield a row for each method: that of an earlier attempt, one measured now, or that of its failure.
+
+    Raises nothing but the errors that would make every cell fail.
+    """
+    kept = kept_rows(job.kept)
+    left = [method for method in job.cell.methods if method.name not in kept]
+    yield from (kept[method.name] for method in job.cell.methods if method not in left)
+    if not left:
+        return
+    try:
+        classifier, test = _prepared(job)
+    except Exception as error:
+        yield from (_failure(job, method, error, started) for method in left)
+        return
+    for method in left:
+        try:
+            row = _measured(job, method, classifier, test, started)
+            keep_row(job.kept, row)
+        except Exception as error:
+            row = _failure(job, method, error, started)
+        yield row
+
+
+def _prepared(job: Job) -> tuple[EvidenceClassifier, Dataset]:
+    """Return the trained model and the test split."""
     PeakMemory.start()
     train, test = _splits(job.cell.data, job.path)
     if train.y is None or test.y is None:
         raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
-    classifier = (_ensemble if job.cell.is_ensemble else _trained)(job, train.X, train.y)
-    facts = _training_facts(classifier)
-    for method in job.cell.methods:
-        measured = measure(classifier, test, method, job.metrics)
-        yield {**_identity(job, method.name), "status": "done", "error": "", **facts, **measured, **_provenance()}
-    if _is_worth_pictures(job):
-        assert isinstance(test, WebTraffic)
+    return (_ensemble if job.cell.is_ensemble else _trained)(job, train.X, train.y), test
+
+
+def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset, started: float) -> Row:
+    """Return the row of a method; beside that of the model itself, cases are kept for pictures."""
+    row = {**identity(job, method.name), "status": "done", "error": "", **_training_facts(classifier)}
+    row |= measure(classifier, test, method, job.metrics)
+    if method.name == OWN and _is_worth_pictures(job):
+        row |= _keep_pictures(job, classifier, test)
+    return {**row, "cell_seconds": round(time.monotonic() - started, 3), **provenance()}
+
+
+def _keep_pictures(job: Job, classifier: EvidenceClassifier, test: Dataset) -> Row:
+    """Keep cases for pictures, or return why there are none: what was measured is worth its row without them."""
+    assert isinstance(test, WebTraffic)
+    try:
         save_evidence(job.folder, classifier.explain(test.X), test)
+    except Exception as error:
+        if _is_fatal(error):
+            raise
+        return {"warning": f"no cases for pictures: {_described(error)}"}
+    return {}
 
 
 def _is_worth_pictures(job: Job) -> bool:
@@ -259,40 +244,20 @@ def _training_facts(classifier: EvidenceClassifier) -> Row:
     }
 
 
-def _identity(job: Job, method: str) -> Row:
-    cell = job.cell
-    return {
-        "dataset": cell.data.name,
-        "model": cell.model.name,
-        "backbone": cell.model.backbone,
-        "pooling": cell.model.pooling,
-        "settings": cell.model.settings,
-        "repeat": cell.repeat,
-        "ensemble": cell.is_ensemble,
-        "method": method,
-        "seed": None if cell.is_ensemble else job.seed + cell.repeat,
-        "recipe": job.recipe_name,
-    }
-
-
-def _provenance() -> Row:
-    return {
-        "peak_memory_mb": PeakMemory.read(),
-        "versions": versions(),
-        "commit": commit(),
-        "machine": machine(),
-    }
-
-
-def failure_row(job: Job, method: str, error: str, trace: str = "") -> Row:
-    """Return the row of something that could not be done."""
-    return {**_identity(job, method), "status": "failed", "error": error, "traceback": trace, **_provenance()}
-
-
-def _failure(job: Job, method: str, error: Exception) -> Row:
-    message = " ".join(str(error).split())
+def _failure(job: Job, method: MethodSpec, error: Exception, started: float) -> Row:
+    """Return the row of a failure, unless all further ones would fail too."""
+    if _is_fatal(error):
+        raise error
     trace = "".join(traceback.format_exception(error))
-    return failure_row(job, method, f"{type(error).__name__}: {message}", trace)
+    return failure_row(job, method.name, _described(error), time.monotonic() - started, trace)
+
+
+def _is_fatal(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in FATAL
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 @contextmanager

@@ -1,0 +1,104 @@
+"""Jobs: a cell with everything a worker needs to run it, and what its rows say besides the measurements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from millet.benchmark.cells import Cell
+from millet.benchmark.provenance import PeakMemory, commit, machine, versions
+from millet.benchmark.rows import Row
+from millet.training import Recipe
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell and everything a worker needs to run it.
+
+    Attributes
+    ----------
+    cell : Cell
+    n_members : int
+        Repeats that an ensemble consists of.
+    seed : int
+        Of repeat 0.
+    recipe_name, recipe : str, Recipe
+    metrics : tuple of str
+    folder : Path
+        The run folder.
+    path : Path, optional
+        Folder with datasets.
+    n_threads : int, optional
+        Threads to compute with; None leaves that to the worker.
+    owner : int, optional
+        The process that started the worker; the worker ends when that one has.
+    """
+
+    cell: Cell
+    n_members: int
+    seed: int
+    recipe_name: str
+    recipe: Recipe
+    metrics: tuple[str, ...]
+    folder: Path
+    path: Path | None
+    n_threads: int | None = None
+    owner: int | None = None
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where an unfinished training is kept."""
+        return self.folder / "cells" / self.cell.place
+
+    @property
+    def kept(self) -> Path:
+        """Where rows are kept until the cell is done."""
+        return self.checkpoints / "rows"
+
+    @property
+    def model_folder(self) -> Path:
+        """Where the trained model is kept."""
+        return self.folder / "models" / self.cell.place
+
+    def of_member(self, repeat: int) -> Job:
+        """Return the job that trains a member of an ensemble."""
+        return replace(self, cell=replace(self.cell, repeat=repeat))
+
+
+def identity(job: Job, method: str) -> Row:
+    """Return what a row says of its cell."""
+    cell = job.cell
+    return {
+        "dataset": cell.data.name,
+        "model": cell.model.name,
+        "backbone": cell.model.backbone,
+        "pooling": cell.model.pooling,
+        "settings": cell.model.settings,
+        "repeat": cell.repeat,
+        "ensemble": cell.is_ensemble,
+        "method": method,
+        "seed": None if cell.is_ensemble else job.seed + cell.repeat,
+        "recipe": job.recipe_name,
+    }
+
+
+def provenance() -> Row:
+    """Return what a row says of the machine and the code."""
+    return {
+        "peak_memory_mb": PeakMemory.read(),
+        "versions": versions(),
+        "commit": commit(),
+        "machine": machine(),
+    }
+
+
+def failure_row(job: Job, method: str, error: str, seconds: float, trace: str = "") -> Row:
+    """Return the row of something that could not be done, and took so long all the same."""
+    return {
+        **identity(job, method),
+        "status": "failed",
+        "error": error,
+        "traceback": trace,
+        "cell_seconds": round(seconds, 3),
+        **provenance(),
+    }
