@@ -19,14 +19,14 @@ import pytest
 from click.testing import CliRunner
 
 from millet import load_classifier
-from millet.benchmark import backends, load_experiment, read_rows, run_benchmark, work
+from millet.benchmark import backends, describe_plan, load_experiment, read_rows, run_benchmark, work
 from millet.benchmark import measure as measure_module
 from millet.benchmark.backends import WorkerLostError, open_pool
 from millet.benchmark.cells import ENSEMBLE, all_cells, chosen, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
 from millet.benchmark.job import failure_row
-from millet.benchmark.rows import RowsFile, keep_row, kept_rows, key_of
+from millet.benchmark.rows import NEEDED, RowsFile, keep_row, kept_rows, key_of
 from millet.cli import cli
 from millet.errors import (
     DatasetFormatError,
@@ -125,6 +125,8 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"datasets": '"../secret"'}, "must be plain"),
         ({"datasets": '{ name = "Tiny", n_case = 2 }'}, "Unknown key in a table of datasets 'n_case'"),
         ({"datasets": '{ name = "Tiny", classes = ["Peek"] }'}, "Did you mean 'Peak'"),
+        ({"datasets": '{ name = "Tiny", n_cases_per_class = "two" }'}, "n_cases_per_class in .* an integer .*'two'"),
+        ({"datasets": '{ name = "Tiny", n_cases_per_class = 1.5 }'}, "n_cases_per_class in .* an integer .*1.5"),
         ({"datasets": '{ name = "WebTraffic" }'}, "choose another name"),
         ({"models": '{ backbones = ["fnc"], poolings = ["gap"] }'}, "Unknown backbone 'fnc'.*Did you mean 'fcn'"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gapp"] }'}, "Unknown pooling 'gapp'"),
@@ -146,6 +148,15 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"more": "training = { epochs = 1 }\n[tiers.short]"}, "'epochs'.*Did you mean 'n_epochs'"),
         ({"more": "methods = { shapp = {} }"}, "Unknown method 'shapp'.*Did you mean 'shap'"),
         ({"more": "methods = { shap = { n_sample = 3 } }"}, "'n_sample'.*Did you mean 'n_samples'"),
+        ({"more": 'methods = { shap = { n_samples = "x" } }'}, "n_samples in .*shap.* an integer .*'x'"),
+        ({"more": 'methods = { shap = { sampling = "unifrom" } }'}, "Unknown sampling.*Did you mean 'uniform'"),
+        ({"more": "methods = { shap = { paired = 1 } }"}, "paired in .*shap.* must be true or false"),
+        ({"more": "methods = { segment_lime = { alpha = -1 } }"}, "alpha in .*segment_lime.* above 0; got -1"),
+        ({"more": "methods = { occlusion = { window = 0 } }"}, "window in .*occlusion.* an integer of at least 1"),
+        (
+            {"more": f"seed = {2**32 - 2}\nrepeats = 2"},
+            "seed . repeats in .* must be below 4294967296.*got 4294967294 . 2",
+        ),
         ({"more": "methods = { cam = {} }"}, "no model has such a pooling"),
         ({"more": 'tables = ["a", "a"]'}, "Duplicate"),
     ],
@@ -177,6 +188,35 @@ def test_a_file_that_lacks_something_says_what(tmp_path):
     file.write_text('name = "toy"')
     with pytest.raises(ParameterError, match=r"has no tiers; add at least one, such as an empty \[tiers\.s"):
         load_experiment(file)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        'name = "toy"',
+        "tiers = 3",
+        "[tiers]\nsmoke = 3",
+        "[tier.smoke]",
+        "[tiers.paper]",
+        "[tiers.smoke]\nname = 3",
+    ],
+)
+def test_a_plan_refuses_what_a_run_refuses(content, tmp_path):
+    file = tmp_path / "toy.toml"
+    file.write_text(content)
+    with pytest.raises(MilletError) as of_run:
+        load_experiment(file)
+    with pytest.raises(MilletError) as of_plan:
+        describe_plan(file, "smoke")
+    assert str(of_plan.value) == str(of_run.value)
+
+
+def test_options_of_methods_of_every_kind_are_taken(tmp_path):
+    options = {"n_samples": 8, "sampling": '"kernel"', "paired": "false"}
+    more = f"methods = {{ shap = {{ {', '.join(f'{key} = {value}' for key, value in options.items())} }} }}"
+    _, shap = tiny(tmp_path, more=more).methods
+    assert shap.options == {"n_samples": 8, "sampling": "kernel", "paired": False}
 
 
 def test_experiments_that_come_along_are_found_by_name():
@@ -361,14 +401,40 @@ def test_a_plan_counts_cells_and_hours_without_running_any(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_plan_of_one_thing_does_not_call_it_things(tmp_path):
+    plan = describe_plan(write(tmp_path), "smoke", n_workers=1)
+    assert "with 1 worker\n" in plan
+    assert "1 dataset x 1 model x 1 repeat;" in plan
+
+
 # Rows
 
 
 def test_a_torn_last_line_is_dropped_and_the_next_row_begins_a_line(tmp_path):
-    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": 2}\n{"a": 3, "b')
-    assert read_rows(tmp_path) == [{"a": 1}, {"a": 2}]
-    RowsFile(tmp_path).append([{"a": 4}])
-    assert (tmp_path / "rows.jsonl").read_text() == '{"a": 1}\n{"a": 2}\n{"a": 4}\n'
+    rows = [{**dict.fromkeys(NEEDED, ""), "repeat": repeat} for repeat in range(3)]
+    whole = [f"{json.dumps(row)}\n" for row in rows]
+    (tmp_path / "rows.jsonl").write_text(whole[0] + whole[1] + whole[2][:-5])
+    assert read_rows(tmp_path) == rows[:2]
+    RowsFile(tmp_path).append(rows[2:])
+    assert (tmp_path / "rows.jsonl").read_text() == "".join(whole)
+
+
+@pytest.mark.parametrize("missing", sorted(NEEDED))
+def test_a_row_that_lacks_what_a_run_must_know_is_refused_with_its_line(missing, tmp_path):
+    whole = {**dict.fromkeys(NEEDED, ""), "repeat": 0}
+    lacking = {key: value for key, value in whole.items() if key != missing}
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(whole)}\n{json.dumps(lacking)}\n")
+    with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
+        RowsFile(tmp_path)
+
+
+def test_rows_of_another_experiment_are_left_out_of_estimates(tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (row,) = read_rows(tmp_path / "run")
+    foreign = [{**row, "train_seconds": 1e9, key: "other"} for key in ("model", "dataset")]
+    bare = {key: row[key] for key in NEEDED}
+    assert Costs(experiment, None, [*foreign, bare, row]).rates == Costs(experiment, None, [row]).rates
 
 
 def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path):
@@ -421,6 +487,8 @@ def test_a_finished_run_is_left_as_it_is(tmp_path):
     before = (tmp_path / "run" / "rows.jsonl").read_bytes()
     outcome = run_benchmark(experiment, tmp_path / "run", n_jobs=1)
     assert outcome == (1, 0, [])
+    again = CliRunner().invoke(cli, ["benchmark", str(tmp_path / "toy.toml"), "--out", str(tmp_path / "run")])
+    assert "1 cell, 0 of them run now" in again.output
     assert (tmp_path / "run" / "rows.jsonl").read_bytes() == before
 
 
@@ -759,9 +827,10 @@ def test_a_folder_of_another_experiment_tier_or_version_is_refused(tmp_path):
     description.write_text(description.read_text().replace('"millet": "', '"millet": "99'))
     with pytest.raises(StorageError, match="by version 99"):
         run_benchmark(tiny(tmp_path), tmp_path / "run")
-    description.write_text("{")
-    with pytest.raises(StorageError, match="damaged"):
-        run_benchmark(tiny(tmp_path), tmp_path / "run")
+    for damaged in ("{", '{"format": "millet-run", "training": null}'):
+        description.write_text(damaged)
+        with pytest.raises(StorageError, match="damaged"):
+            run_benchmark(tiny(tmp_path), tmp_path / "run")
 
 
 def test_cases_of_the_ensemble_are_kept_for_pictures(tmp_path, monkeypatch):
@@ -818,6 +887,28 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path):
         run_benchmark(tiny(tmp_path), tmp_path / "photos")
 
 
+def test_a_folder_with_a_lock_and_hidden_files_alone_is_new(tmp_path):
+    (tmp_path / "run").mkdir()
+    for name in ("lock", ".1f2e3d.json"):
+        (tmp_path / "run" / name).touch()
+    assert not run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1).failed
+
+
+def test_a_file_in_the_place_of_the_folder_is_called_one(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(StorageError, match="run is a file; a run needs a folder"):
+        run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_jobs": 0}, {"n_jobs": -2}, {"backend": "lokki"}, {"backend": "dask"}, {"only": ["Tniy"]}]
+)
+def test_wrong_arguments_are_refused_before_there_is_a_folder(wrong, tmp_path):
+    with pytest.raises(MilletError):
+        run_benchmark(tiny(tmp_path), tmp_path / "run", **wrong)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_second_process_is_refused_with_the_holder_and_let_in_when_that_one_is_killed(tmp_path):
     (tmp_path / "run").mkdir()
     code = (
@@ -841,7 +932,13 @@ def test_workers_share_the_cores(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("joblib.cpu_count", lambda: 8)
     monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs: 8 if n_jobs == -1 else n_jobs)
-    for n_jobs, n_cells, expected in ((-1, 100, (8, 1)), (-1, 3, (3, 2)), (2, 100, (2, 4)), (1, 5, (1, 8))):
+    for n_jobs, n_cells, expected in (
+        (-1, 100, (8, 1)),
+        (-1, 3, (3, 2)),
+        (2, 100, (2, 4)),
+        (1, 5, (1, 8)),
+        (99, 100, (8, 1)),
+    ):
         with open_pool("loky", n_jobs, n_cells, None) as pool:
             assert (pool.n_workers, pool.n_threads) == expected
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
@@ -920,6 +1017,7 @@ def test_a_cell_that_kills_its_worker_fails_and_the_one_beside_it_does_not(n_job
         return work.run_cell(job)
 
     monkeypatch.undo()  # a single worker is a process of its own, as it is for users
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     monkeypatch.setattr("millet.benchmark.backends.run_cell", deadly_cell)
     models = '{ backbones = ["lite"], poolings = ["conjunctive"], ensemble = false }'
     said = []
@@ -931,9 +1029,12 @@ def test_a_cell_that_kills_its_worker_fails_and_the_one_beside_it_does_not(n_job
     assert sum("A worker died" in line for line in said) == LOSSES_ALLOWED + (n_jobs == 2)
 
 
-def test_a_plan_for_no_jobs_is_refused():
-    done = CliRunner().invoke(cli, ["benchmark", str(EXPERIMENTS[0]), "--plan", "--n-jobs", "0"])
-    assert isinstance(done.exception, ParameterError)
+@pytest.mark.parametrize("n_jobs", ["0", "-2"])
+def test_a_plan_for_a_number_of_jobs_that_a_run_refuses_is_refused(n_jobs, tmp_path):
+    for rest in (["--plan"], ["--out", str(tmp_path / "run")]):
+        done = CliRunner().invoke(cli, ["benchmark", str(EXPERIMENTS[0]), "--n-jobs", n_jobs, *rest])
+        assert isinstance(done.exception, ParameterError)
+        assert "n_jobs must be at least 1" in str(done.exception)
 
 
 def test_out_is_asked_for():

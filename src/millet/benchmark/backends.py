@@ -108,13 +108,9 @@ def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellR
 
 
 @contextmanager
-def local_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
-    """Share this machine's cores among processes."""
-    if scheduler is not None:
-        raise ParameterError(
-            f"--scheduler {scheduler} is for --backend dask or ray; processes of this machine need none."
-        )
-    n_workers = max(1, min(joblib.effective_n_jobs(n_jobs), n_cells))
+def local_pool(n_jobs: int, n_cells: int, scheduler: None) -> Iterator[Pool]:
+    """Share this machine's cores among processes, no more than there are cores."""
+    n_workers = max(1, min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count(), n_cells))
     n_threads = max(1, joblib.cpu_count() // n_workers)
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdigit() and int(limit) > 0:
@@ -124,11 +120,9 @@ def local_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Poo
 
 
 @contextmanager
-def dask_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
+def dask_pool(n_jobs: int, n_cells: int, scheduler: str) -> Iterator[Pool]:
     """Use the workers of a Dask cluster, which see the run folder under the same path."""
     distributed: Any = import_extra("distributed", "dask", "--backend dask")
-    if scheduler is None:
-        raise ParameterError("--backend dask needs the address of a scheduler: --scheduler tcp://host:8786")
     try:
         client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -160,17 +154,14 @@ def _knock(scheduler: str) -> None:
 
 
 @contextmanager
-def ray_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
+def ray_pool(n_jobs: int, n_cells: int, scheduler: str) -> Iterator[Pool]:
     """Use the workers of a Ray cluster, which see the run folder under the same path."""
-    if scheduler is None:
-        # Ray would start here, and listen on every interface of the machine.
-        raise ParameterError("--backend ray needs the address of a cluster: --scheduler head:6379, or auto")
     ray: Any = import_extra("ray", "ray", "--backend ray")
     _knock(scheduler)
     try:
         ray.init(address=scheduler, log_to_driver=False)
     except Exception as error:
-        raise ParameterError(f"Ray could not be reached at {scheduler or 'this machine'}: {error}") from error
+        raise ParameterError(f"Ray could not be reached at {scheduler}: {error}") from error
     try:
         n_cores = int(ray.cluster_resources().get("CPU", 1))
         n_workers = max(1, min(n_cores if n_jobs == -1 else n_jobs, n_cells))
@@ -180,6 +171,29 @@ def ray_pool(n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]
 
 
 BACKENDS: dict[str, Callable[..., Any]] = {"dask": dask_pool, "loky": local_pool, "ray": ray_pool}
+ADDRESSES = {
+    "dask": "the address of a scheduler: --scheduler tcp://host:8786",
+    # Without one, Ray would start here, and listen on every interface of the machine.
+    "ray": "the address of a cluster: --scheduler head:6379, or auto",
+}
+
+
+def check_n_jobs(n_jobs: int) -> None:
+    """Refuse a number of workers that makes no sense."""
+    if n_jobs != -1 and n_jobs < 1:
+        raise ParameterError(f"n_jobs must be at least 1, or -1 for all cores; got {n_jobs}.")
+
+
+def check_place(backend: str, n_jobs: int, scheduler: str | None) -> None:
+    """Refuse what `open_pool` can't open, as far as that shows before anything is started."""
+    lookup("backend", backend, BACKENDS)
+    check_n_jobs(n_jobs)
+    if scheduler is None and backend in ADDRESSES:
+        raise ParameterError(f"--backend {backend} needs {ADDRESSES[backend]}")
+    if scheduler is not None and backend not in ADDRESSES:
+        raise ParameterError(
+            f"--scheduler {scheduler} is for --backend dask or ray; processes of this machine need none."
+        )
 
 
 @contextmanager
@@ -190,14 +204,12 @@ def open_pool(backend: str, n_jobs: int, n_cells: int, scheduler: str | None) ->
     ----------
     backend : {"loky", "dask", "ray"}
     n_jobs : int
-        Workers at the most; -1 is one a core, or all of a cluster.
+        Workers at the most; -1 is one a core, or all of a cluster. This machine never has more than one a core.
     n_cells : int
         More workers than that are not started.
     scheduler : str, optional
         The address of a cluster.
     """
-    open_one = lookup("backend", backend, BACKENDS)
-    if n_jobs != -1 and n_jobs < 1:
-        raise ParameterError(f"n_jobs must be at least 1, or -1 for all cores; got {n_jobs}.")
-    with open_one(n_jobs, n_cells, scheduler) as pool:
+    check_place(backend, n_jobs, scheduler)
+    with BACKENDS[backend](n_jobs, n_cells, scheduler) as pool:
         yield pool

@@ -38,6 +38,8 @@ PASSES_TO_REMOVE = 4 * 10 * 0.725
 REMOVING = {"aopcr", "normalised_aopcr", "comprehensiveness", "sufficiency"}
 DEFAULT_SAMPLES = 500
 UNKNOWN = Size(500, 500, 500)
+CLOCKED = ("train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds")
+TELLING = {*CLOCKED, "n_epochs_run", "machine"}
 
 
 @final
@@ -104,13 +106,14 @@ class Costs:
         data = {spec.name: spec for spec in self._experiment.datasets}
         own = tuple(method for method in self._experiment.methods if method.name == OWN)
         for row in rows:
-            model = models[row["model"]]
-            # The row of an average does not tell which of its parts took the time.
-            if row["status"] == "done" and row["method"] == OWN and not row["ensemble"] and not model.parts:
-                cell = Cell(data[row["dataset"]], model, row["repeat"], own)
-                spent = sum(row[f"{part}_seconds"] for part in ("train", "inference", "explain", "evaluate"))
-                seconds[row["backbone"]] += spent * row["machine"]["n_threads"]
-                passes[row["backbone"]] += self._passes(cell, row["n_epochs_run"])
+            model, spec = models.get(row["model"]), data.get(row["dataset"])
+            # The row of an average does not tell which of its parts took the time; others are of another experiment.
+            if model is None or spec is None or model.parts:
+                continue
+            if row["status"] == "done" and row["method"] == OWN and not row["ensemble"] and TELLING.issubset(row):
+                spent = sum(row[name] for name in CLOCKED)
+                seconds[model.backbone] += spent * row["machine"]["n_threads"]
+                passes[model.backbone] += self._passes(Cell(spec, model, row["repeat"], own), row["n_epochs_run"])
         return {name: seconds[name] / passes[name] for name in seconds}
 
 

@@ -24,6 +24,7 @@ from millet.training import Recipe, as_recipe
 from millet.training.recipe import RECIPES
 
 TIERS = ("smoke", "short", "paper")
+N_SEEDS = 2**32  # as many as NumPy's legacy generators take
 
 
 @dataclass(frozen=True)
@@ -166,12 +167,22 @@ def _parse(table: Table, tier: str, path: Path | None) -> Experiment:
         datasets=parse_datasets(table.items("datasets"), path),
         models=models,
         repeats=repeats,
-        seed=table.integer("seed", 0, at_least=0),
+        seed=_parse_seed(table, repeats),
         recipe_name=recipe_name,
         recipe=recipe,
         methods=parse_methods(table.take("methods", {}), models),
         metrics=metrics,
     )
+
+
+def _parse_seed(table: Table, repeats: int) -> int:
+    seed = table.integer("seed", 0, at_least=0)
+    if seed + repeats >= N_SEEDS:
+        raise ParameterError(
+            f"seed + repeats in {table.where} must be below {N_SEEDS}, since each repeat has a seed of its own; got "
+            f"{seed} + {repeats}."
+        )
+    return seed
 
 
 def _parse_recipe(table: Table) -> tuple[str, Recipe]:

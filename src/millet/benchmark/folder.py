@@ -38,6 +38,8 @@ def open_run(folder: Path, experiment: Experiment) -> Iterator[RowsFile]:
         If the folder holds something else, can't be written to, or is in use by another process.
     """
     with ExitStack() as held:
+        if folder.exists() and not folder.is_dir():
+            raise StorageError(f"{folder} is a file; a run needs a folder. Choose one with --out.")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _refuse_foreign(folder)
@@ -50,7 +52,8 @@ def open_run(folder: Path, experiment: Experiment) -> Iterator[RowsFile]:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    names = {file.name for file in folder.iterdir()}
+    # Hidden files may be what is left of a run that was killed while it wrote its first one.
+    names = {file.name for file in folder.iterdir() if not file.name.startswith(".")}
     if names - {LOCK} and DESCRIPTION not in names:
         raise StorageError(f"{folder} holds something other than a run. Choose another folder with --out.")
 
@@ -78,4 +81,6 @@ def _read(path: Path) -> dict[str, Any]:
         raise StorageError(f"{path} is damaged ({error}). Choose another folder with --out.") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise StorageError(f"{path} does not describe a run. Choose another folder with --out.")
+    if not isinstance(found.get("training", {}), dict):
+        raise StorageError(f"{path} is damaged (training is no table). Choose another folder with --out.")
     return found

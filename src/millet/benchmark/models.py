@@ -12,9 +12,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from millet.benchmark.tomltable import Table, refuse_duplicates
+from millet.checks import number
 from millet.errors import ParameterError, lookup
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.posthoc import METHODS
+from millet.posthoc.coalitions import SAMPLINGS
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS
 from millet.zoo import recognise
 
@@ -215,30 +217,44 @@ def parse_methods(value: Any, models: tuple[ModelSpec, ...]) -> tuple[MethodSpec
     >>> [method.name for method in parse_methods({"shap": {"n_cases": 3}}, models)]
     ['own', 'shap']
     """
-    specs = [MethodSpec(OWN)]
     listed = Table("[methods]", value)
     Table("[methods.own]", listed.take(OWN, {})).finish()
-    for name, options in listed.rest().items():
-        run = lookup("method", name, METHODS)
-        table = Table(f"[methods.{name}]", options)
-        n_cases = table.optional_integer("n_cases", at_least=1)
-        repeats = table.optional_integer("repeats", at_least=1)
-        # Only networks with this pooling have class activation maps.
-        default = ("gap",) if name == "cam" else tuple(POOLINGS)
-        poolings = table.texts("poolings") if "poolings" in table else default
-        for pooling in poolings:
-            lookup("pooling", pooling, POOLINGS)
-        spec = MethodSpec(name, n_cases, repeats, poolings, table.rest())
-        if not any(spec.explains(model) for model in models):
-            kind = "networks with " if name in OF_NETWORKS else ""
-            raise ParameterError(
-                f"[methods.{name}] applies to {kind}{', '.join(poolings)}, and no model has such a pooling."
-            )
-        known = {key: None for key, found in inspect.signature(run).parameters.items() if found.kind is _KEYWORD}
-        for option in spec.options:
-            lookup(f"option of {name}", option, known)
-        specs.append(spec)
-    return tuple(specs)
+    others = [_parse_method(name, options, models) for name, options in listed.rest().items()]
+    return (MethodSpec(OWN), *others)
+
+
+def _parse_method(name: str, options: Any, models: tuple[ModelSpec, ...]) -> MethodSpec:
+    run = lookup("method", name, METHODS)
+    table = Table(f"[methods.{name}]", options)
+    n_cases = table.optional_integer("n_cases", at_least=1)
+    repeats = table.optional_integer("repeats", at_least=1)
+    # Only networks with this pooling have class activation maps.
+    default = ("gap",) if name == "cam" else tuple(POOLINGS)
+    poolings = table.texts("poolings") if "poolings" in table else default
+    for pooling in poolings:
+        lookup("pooling", pooling, POOLINGS)
+    spec = MethodSpec(name, n_cases, repeats, poolings, table.rest())
+    if not any(spec.explains(model) for model in models):
+        kind = "networks with " if name in OF_NETWORKS else ""
+        raise ParameterError(
+            f"[methods.{name}] applies to {kind}{', '.join(poolings)}, and no model has such a pooling."
+        )
+    known = {key: found.default for key, found in inspect.signature(run).parameters.items() if found.kind is _KEYWORD}
+    for option in spec.options:
+        _check_option(table, option, lookup(f"option of {name}", option, known))
+    return spec
+
+
+def _check_option(table: Table, option: str, default: Any) -> None:
+    """Refuse a value that is not of the default's kind; the bounds are the method's own business."""
+    if isinstance(default, bool):
+        table.flag(option, default)
+    elif isinstance(default, float):
+        number(f"{option} in {table.where}", table.take(option, default), above=0)
+    elif isinstance(default, str):
+        lookup(option, table.text(option, default), SAMPLINGS)
+    else:
+        table.integer(option, 1, at_least=1)
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

@@ -9,7 +9,7 @@ from pathlib import Path
 from millet.benchmark.cells import all_cells
 from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment, load_experiment, tiers_of
-from millet.benchmark.times import in_words
+from millet.benchmark.times import counted, in_words
 from millet.tables import format_table
 
 
@@ -29,6 +29,7 @@ def describe_plan(
     n_workers : int, default=1
         Cells at a time, to divide the hours by.
     """
+    load_experiment(file, tier, path)  # refuses what a run would
     data = None if path is None else Path(path)
     totals: list[list[object]] = []
     details = ""
@@ -45,7 +46,7 @@ def describe_plan(
         totals.append(row)
         if name == tier:
             details = _by_model(experiment, costs) + _absent(costs)
-    header = ["tier", "trainings", "ensembles", "core hours", "longest cell", f"with {n_workers} workers"]
+    header = ["tier", "trainings", "ensembles", "core hours", "longest cell", f"with {counted(n_workers, 'worker')}"]
     return f"{format_table(header, totals, right=header[1:])}\n\n{details}"
 
 
@@ -56,7 +57,8 @@ def _by_model(experiment: Experiment, costs: Costs) -> str:
         n_cells[cell.model.name] += 1
         seconds[cell.model.name] += costs.seconds(cell)
     rows = [[name, n_cells[name], in_words(seconds[name] / n_cells[name]), _hours(seconds[name])] for name in n_cells]
-    sizes = f"{len(experiment.datasets)} datasets x {len(experiment.models)} models x {experiment.repeats} repeats"
+    factors = {"dataset": len(experiment.datasets), "model": len(experiment.models), "repeat": experiment.repeats}
+    sizes = " x ".join(counted(number, word) for word, number in factors.items())
     header = [experiment.tier, "cells", "mean cell", "core hours"]
     return f"{sizes}; recipe: {experiment.recipe_name}\n\n{format_table(header, rows, right=header[1:])}"
 

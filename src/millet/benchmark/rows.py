@@ -21,6 +21,8 @@ Row = dict[str, Any]
 RowKey = tuple[str, str, int, str]
 
 ROWS = "rows.jsonl"
+# What a run must know of every row.
+NEEDED = {"dataset", "model", "repeat", "ensemble", "method", "status", "error"}
 
 
 def key_of(row: Row) -> RowKey:
@@ -65,6 +67,9 @@ class RowsFile:
     def __init__(self, folder: Path) -> None:
         self.path = folder / ROWS
         self.rows, whole_bytes = _parse(self.path)
+        for number, row in enumerate(self.rows, start=1):
+            if not NEEDED.issubset(row) or not isinstance(row["repeat"], int):
+                raise _damaged(self.path, number)
         if self.path.exists() and self.path.stat().st_size > whole_bytes:
             os.truncate(self.path, whole_bytes)
 
@@ -155,11 +160,15 @@ def _parse(path: Path) -> tuple[list[Row], int]:
         row = _row(line)
         if row is None:
             if any(lines[number:]):
-                raise StorageError(f"{path}, line {number} is damaged; remove that line to run its cell again.")
+                raise _damaged(path, number)
             break
         rows.append(row)
         whole += len(line) + 1
     return rows, whole
+
+
+def _damaged(path: Path, number: int) -> StorageError:
+    return StorageError(f"{path}, line {number} is damaged; remove that line to run its cell again.")
 
 
 def _row(line: bytes) -> Row | None:

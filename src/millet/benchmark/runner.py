@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, final
 
-from millet.benchmark.backends import Pool, WorkerLostError, open_pool
+from millet.benchmark.backends import Pool, WorkerLostError, check_place, open_pool
 from millet.benchmark.cells import Cell, all_cells, chosen, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment
@@ -111,11 +111,12 @@ def run_benchmark(
     """
     if repeats is not None:
         integer("repeats", repeats, at_least=1)
+    check_place(backend, n_jobs, scheduler)
+    cells = all_cells(experiment)
+    now = chosen(cells, only, repeats)
     folder = Path(out).absolute()
     data = None if path is None else Path(path).absolute()
     with open_run(folder, experiment) as rows:
-        cells = all_cells(experiment)
-        now = chosen(cells, only, repeats)
         if retry_failed:
             again = {key for cell in now for key in cell.keys}
             rows.discard(lambda row: row["status"] == "failed" and key_of(row) in again)

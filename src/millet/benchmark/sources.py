@@ -123,7 +123,8 @@ def _generated(item: Any) -> DataSpec:
             f"A generated dataset can't be called {name!r}, which stands for the published one; choose another name."
         )
     arguments = {key: table.take(key, None) for key in GENERATOR_KEYS if key in table}
+    table.optional_integer("n_cases_per_class", at_least=1)
     table.finish()
     # Half a second that saves a grid of cells that all fail: generate the smallest such dataset now.
-    make_web_traffic(**{**arguments, "n_cases_per_class": min(1, arguments.get("n_cases_per_class", 1))})
+    make_web_traffic(**{**arguments, "n_cases_per_class": 1})
     return DataSpec(name, arguments)

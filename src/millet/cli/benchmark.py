@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from millet.checks import jobs
 from millet.cli.messages import wrap
 from millet.cli.models import explained_interruption
 from millet.cli.sources import DATA_HELP
@@ -46,6 +45,7 @@ def benchmark(
     that fails is recorded, and the others are run; the exit code is then 1.
     """
     from millet.benchmark import describe_plan, load_experiment, run_benchmark
+    from millet.benchmark.times import counted
 
     if plan and (only or repeats):
         raise ParameterError("--plan is of the whole grid; leave out --only and --repeats.")
@@ -68,7 +68,8 @@ def benchmark(
             repeats=repeats,
             say=click.echo,
         )
-    click.echo(wrap(f"{outcome.n_cells} cells, {outcome.n_run} of them run now. Rows are in {out / 'rows.jsonl'}"))
+    n_cells = counted(outcome.n_cells, "cell")
+    click.echo(wrap(f"{n_cells}, {outcome.n_run} of them run now. Rows are in {out / 'rows.jsonl'}"))
     for row in outcome.failed:
         title = (
             f"{row['dataset']} {row['model']} {'ensemble' if row['ensemble'] else row['repeat']} ({row['method']})"
@@ -82,4 +83,7 @@ def benchmark(
 def _n_workers(n_jobs: int) -> int:
     from joblib import effective_n_jobs
 
-    return int(effective_n_jobs(jobs(n_jobs)))
+    from millet.benchmark.backends import check_n_jobs
+
+    check_n_jobs(n_jobs)
+    return int(effective_n_jobs(n_jobs))
