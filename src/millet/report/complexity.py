@@ -7,7 +7,7 @@ Out: counts, their picture, and one `Section`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -105,8 +105,9 @@ def plot_multiplications(
         for ax in panels[:, 0]:
             ax.set_ylabel("multiplications, millions", fontsize=SMALL)
         handles, labels = panels[0, 0].get_legend_handles_labels()
-        place = "outside upper center" if figure is None else "upper center"  # outside needs our own layout
-        canvas.legend(handles, labels, fontsize=SMALL, frameon=False, loc=place, ncols=len(labels))
+        # Only our own layout makes room outside.
+        loc: Literal["outside upper center", "upper center"] = "upper center" if figure else "outside upper center"
+        canvas.legend(handles, labels, fontsize=SMALL, frameon=False, loc=loc, ncols=len(labels))
     return canvas
 
 
