@@ -175,14 +175,15 @@ def comparison(
     first: str,
     cells: Sequence[Cell],
     notes: Sequence[str] = (),
-    **options: bool,
+    *,
+    is_detail: bool = False,
 ) -> Table:
     """Return the table of cells that hold anything of ours, without columns that are empty.
 
     Parameters
     ----------
-    title, source, coverage, notes, **options
-        As for `Table`.
+    title, source, coverage, notes, is_detail
+        As for `Table`; without a source in the paper, its figures are those of the authors' files.
     first : str
         The heading of the cells' names.
     cells : sequence of Cell
@@ -190,11 +191,11 @@ def comparison(
     """
     rows = [compared(cell) for cell in cells if cell.ours is not None or cell.our_runs]
     kept = [place for place in range(1 + len(COMPARED)) if any(row[place] != NONE for row in rows)] or [0]
-    header = (first, *COMPARED)
+    header = (first, *(name if source or name != "paper" else "authors' ensemble" for name in COMPARED))
     notes = (*notes, *([RUNS_NOTE] if any(cell.our_runs for cell in cells) else []))
     return Table(
         title, source, coverage, tuple(header[place] for place in kept),
-        tuple(tuple(row[place] for place in kept) for row in rows), notes, **options,
+        tuple(tuple(row[place] for place in kept) for row in rows), notes, is_detail,
     )  # fmt: skip
 
 
