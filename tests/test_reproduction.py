@@ -270,6 +270,23 @@ def authors_runs(folder, runs):
     return folder
 
 
+class TestLengths:
+    def test_models_stand_beside_themselves_after_more_epochs(self, tmp_path):
+        published = authors_runs(tmp_path / "published", [0.80, 0.84])
+        for name, n_epochs, aopcr in (("brief", 20, 2.0), ("fast", 150, 7.0)):
+            recipe = {"recipe": f"fast, n_epochs={n_epochs}", "n_epochs_run": n_epochs, "accuracy": 0.7}
+            rows = [make_row("WebTraffic", "gap-fcn", repeat, aopcr=aopcr + repeat, **recipe) for repeat in (0, 1)]
+            rows.append(make_row("WebTraffic", "gap-fcn", -1, aopcr=99.0, **recipe))
+            make_run(tmp_path / "results" / name, rows, tables=["webtraffic"])
+        text = write_page(tmp_path / "results", tmp_path, published)
+        assert "WebTraffic: by length of training: 1 of 15 models" in text
+        table = text[text.index("by length of training") :]
+        assert "| GAP FCN | 0.700 | 0.700 | 0.820 | 2.500 | 7.500 | – |" in table
+
+    def test_one_length_makes_no_table(self, page):
+        assert "by length of training" not in page[0]
+
+
 class TestClaims:
     def page(self, tmp_path, rows, reasons=None, published=None, **experiment):
         make_run(tmp_path / "results" / "web", rows, **{"tables": ["webtraffic"], **experiment})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from millet.atomic import atomic_path
@@ -23,6 +24,7 @@ from millet.report.document import (
 )
 from millet.report.findings import findings_section
 from millet.report.layout import Table, no_markup
+from millet.report.lengths import lengths_table
 from millet.report.names import BACKBONES
 from millet.report.overview import ITEMS, Part, overview
 from millet.report.published import Published
@@ -139,7 +141,17 @@ def page_parts(runs: Sequence[Run], published: Published, path: str | os.PathLik
             continue
         for run in _fullest([run for run in runs if _is_of_the_paper(run) and name in chosen_sections(run)[0]]):
             parts.append(Part(name, build_section(name, run, published, path), run))
-    return parts
+    return _with_lengths(parts, lengths_table(runs, published))
+
+
+def _with_lengths(parts: list[Part], table: Table | None) -> list[Part]:
+    """Put the table of training lengths, which is of several runs, below the last section on WebTraffic."""
+    places = [place for place, part in enumerate(parts) if part.name == "webtraffic"]
+    if table is None or not places:
+        return parts
+    last = parts[places[-1]]
+    section = replace(last.section, tables=(*last.section.tables, table))
+    return [*parts[: places[-1]], replace(last, section=section), *parts[places[-1] + 1 :]]
 
 
 def _fullest(runs: Sequence[Run]) -> list[Run]:
