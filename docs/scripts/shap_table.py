@@ -22,6 +22,7 @@ from millet.benchmark.measure import spread
 from millet.posthoc.coalitions import Coalitions, draw_coalitions, logits_of_coalitions
 from millet.posthoc.shapley import shapley_values
 from millet.posthoc.subjects import Subject, make_subject
+from millet.report import paper_table
 
 TABLE = Path(__file__).parents[1] / "tables" / "shap_surrogates.md"
 N_COALITIONS, BATCH_SIZE = 500, 32
@@ -87,7 +88,15 @@ def rows_of(title: str, classifier: millet.MilletClassifier, cases: millet.Datas
         ndcg = metrics.ndcg_at_n(stacked[np.arange(len(cases)), codes], cases.relevant)
         error = aopcr.std(ddof=1) / np.sqrt(len(aopcr))
         lines.append(f"| {title} | {way} | {aopcr.mean():.2f} ± {error:.2f} | {ndcg.mean():.3f} |")
-    return lines
+    return [*lines, *published_row(title, classifier.pooling, classifier.backbone)]
+
+
+def published_row(title: str, pooling: str, backbone: str) -> Iterator[str]:
+    """Yield the line of the paper's own SHAP, which explained ensembles, where it has that model."""
+    paper = paper_table("webtraffic_explanations")
+    aopcr, ndcg = (paper.value(metric, f"shap-{pooling}", backbone) for metric in ("aopcr", "ndcg_at_n"))
+    if aopcr is not None and ndcg is not None:
+        yield f"| {title} | the paper's SHAP (App. D.2) | {aopcr:.2f} | {ndcg:.3f} |"
 
 
 def describe(n_cases: int) -> str:
@@ -115,10 +124,9 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20, help="test cases to explain (default: 20)")
     arguments = parser.parse_args()
     cases = spread(millet.load_dataset("WebTraffic")[1], arguments.cases)
-    lines = []
-    for model in arguments.model:
-        title, _, folder = model.partition("=")
-        lines += rows_of(title, millet.MilletClassifier.load(folder), cases)
+    named = [model.partition("=") for model in arguments.model]
+    classifiers = {title: millet.MilletClassifier.load(folder) for title, _, folder in named}
+    lines = [line for title, classifier in classifiers.items() for line in rows_of(title, classifier, cases)]
     with atomic_path(TABLE) as temporary:
         temporary.write_text(describe(len(cases)) + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"Wrote {TABLE}.")
