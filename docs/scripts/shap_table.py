@@ -109,9 +109,9 @@ not in a coalition are removed. AOPCR ± its standard error. Written by `docs/sc
 The paper does not say how it turned coalitions into values. Code that its first author released with earlier work
 fits *probabilities* by a ridge regression, weighs coalitions by the SHAP kernel, and does not pair them. With as many
 timepoints as here the kernel's weights are so small (about 1e-305) that any penalty outweighs them, and what is left
-of the regression is a covariance in which some forty of the {N_COALITIONS} coalitions carry the weight (in twenty draws
-the effective number was 2 to 177). The rows below go from our SHAP to that one, step by step. The same ridge
-regressions on paired coalitions were tried with one network, and left out: they lie near those without pairs.
+of the regression is a covariance in which some forty of the {N_COALITIONS} coalitions carry the weight (in
+twenty draws the effective number was 2 to 177). The rows below go from our SHAP to that one, step by step. The same
+ridge regressions on paired coalitions were tried with one network, and left out: they lie near those without pairs.
 
 | model | values | AOPCR | NDCG@n |
 |---|---|--:|--:|
