@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 
 from millet import load_classifier
@@ -27,6 +28,7 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
 from millet.benchmark.job import failure_row
 from millet.benchmark.rows import NEEDED, RowsFile, keep_row, kept_rows, key_of
+from millet.classifier import MilletClassifier
 from millet.cli import cli
 from millet.errors import (
     DatasetFormatError,
@@ -44,6 +46,7 @@ EXPERIMENTS = sorted((Path(__file__).parent.parent / "experiments").glob("*.toml
 TINY = '{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }'
 TIMES = (
     "train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds", "cell_seconds", "peak_memory_mb",
+    "train_core_seconds", "inference_core_seconds", "explain_core_seconds", "evaluate_core_seconds",
 )  # fmt: skip
 
 
@@ -333,9 +336,41 @@ def test_a_part_of_a_grid_leaves_the_checkpoints_and_failures_of_the_rest_alone(
     assert not (folder / "cells").exists()
 
 
-def test_a_plan_of_a_part_of_a_grid_is_refused(tmp_path):
-    refused = CliRunner().invoke(cli, ["benchmark", str(write(tmp_path)), "--plan", "--only", "Tiny"])
-    assert isinstance(refused.exception, ParameterError) or "--plan is of the whole grid" in refused.output
+def test_a_plan_of_a_part_of_a_grid_shows_that_part(tmp_path):
+    file = write(tmp_path, models='"lite", "fcn"', more="repeats = 3")
+    assert describe_plan(file, "smoke", repeats=2, only=["conjunctive-lite"]).split("\n")[1].split()[:3] == [
+        "smoke", "2", "0",
+    ]  # fmt: skip
+    with pytest.raises(UnknownNameError, match="Did you mean 'conjunctive-lite'"):
+        describe_plan(file, "smoke", only=["conjunctive-lit"])
+
+
+def test_a_plan_for_a_run_folder_shows_what_is_left_at_the_speed_that_was_measured(tmp_path):
+    file = write(tmp_path, models='"lite", "fcn"', more="repeats = 2")
+    experiment, out = load_experiment(file), tmp_path / "run"
+    assert describe_plan(file, "smoke", out=out).split("\n")[1].split()[:3] == ["smoke", "4", "2"]
+    assert not out.exists()
+    run_benchmark(experiment, out, n_jobs=1, only=["conjunctive-lite"])
+    before = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
+    plan = describe_plan(file, "smoke", out=out)
+    assert plan.split("\n")[1].split()[:3] == ["smoke", "2", "1"]
+    assert "The folder has 3 of 6 cells of the whole grid" in plan
+    assert "conjunctive-lite" not in plan
+    assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
+    again = describe_plan(file, "smoke", out=out, only=["conjunctive-lite"])
+    assert "Nothing is left to run." in again
+    with pytest.raises(StorageError, match="belongs to another run"):
+        describe_plan(file, "paper", out=out)
+
+
+def test_a_plan_says_that_cells_have_failed(tmp_path):
+    file = write(tmp_path)
+    experiment = load_experiment(file)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (row,) = read_rows(tmp_path / "run")
+    (tmp_path / "run" / "rows.jsonl").write_text(json.dumps({**row, "status": "failed"}) + "\n")
+    plan = describe_plan(file, "smoke", out=tmp_path / "run")
+    assert "1 of 1 cell of the whole grid, 1 of them failed (--retry-failed" in plan
 
 
 def test_a_run_of_a_version_that_knew_one_precision_goes_on(tmp_path):
@@ -354,8 +389,8 @@ def test_estimates_follow_the_measured_speed(tmp_path):
     run_benchmark(experiment, tmp_path / "run", n_jobs=1)
     (row,) = read_rows(tmp_path / "run")
     (cell,) = all_cells(experiment)
-    spent = sum(row[name] for name in TIMES[:4])
-    assert Costs(experiment, None, [row]).seconds(cell) == pytest.approx(spent * row["machine"]["n_threads"])
+    spent = sum(row[name] for name in row if name.endswith("core_seconds"))
+    assert Costs(experiment, None, [row]).seconds(cell) == pytest.approx(spent)
 
 
 @pytest.mark.parametrize(
@@ -432,7 +467,7 @@ def test_rows_of_another_experiment_are_left_out_of_estimates(tmp_path):
     experiment = tiny(tmp_path)
     run_benchmark(experiment, tmp_path / "run", n_jobs=1)
     (row,) = read_rows(tmp_path / "run")
-    foreign = [{**row, "train_seconds": 1e9, key: "other"} for key in ("model", "dataset")]
+    foreign = [{**row, "train_core_seconds": 1e9, key: "other"} for key in ("model", "dataset")]
     bare = {key: row[key] for key in NEEDED}
     assert Costs(experiment, None, [*foreign, bare, row]).rates == Costs(experiment, None, [row]).rates
 
@@ -602,6 +637,37 @@ def test_methods_that_look_into_networks_leave_the_fast_lane_alone(tmp_path):
     assert [[method.name for method in cell.methods] for cell in cells] == [
         ["own", "random"], ["own", "integrated_gradients", "random"], ["own", "random"],
     ]  # fmt: skip
+
+
+def test_processor_time_leaves_out_what_else_a_machine_does(tmp_path, monkeypatch):
+    predict = MilletClassifier.predict
+
+    def interrupted(self, X):
+        time.sleep(0.3)
+        return predict(self, X)
+
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    classifier = load_classifier(tmp_path / "run" / "models" / "Tiny" / "conjunctive-lite" / "0")
+    monkeypatch.setattr(MilletClassifier, "predict", interrupted)
+    _, test = experiment.datasets[0].load(None)
+    row = measure_module.measure(classifier, test, experiment.methods[0], ("accuracy",))
+    assert row["inference_seconds"] >= 0.3
+    assert row["inference_core_seconds"] <= row["inference_seconds"] * torch.get_num_threads() - 0.2
+
+
+def test_estimates_are_in_processor_time_where_rows_have_it(tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (row,) = read_rows(tmp_path / "run")
+    on_a_busy_machine = {key: 100 * value if key.endswith("_seconds") else value for key, value in row.items()}
+    on_a_busy_machine |= {key: value for key, value in row.items() if key.endswith("core_seconds")}
+    assert Costs(experiment, None, [on_a_busy_machine]).rates == Costs(experiment, None, [row]).rates
+    by_the_clock = {key: value for key, value in row.items() if not key.endswith("core_seconds")}
+    spent = sum(value for key, value in by_the_clock.items() if key in TIMES[:4]) * row["machine"]["n_threads"]
+    core = sum(row[key] for key in row if key.endswith("core_seconds"))
+    ratio = Costs(experiment, None, [by_the_clock]).rates["lite"] / Costs(experiment, None, [row]).rates["lite"]
+    assert ratio == pytest.approx(spent / core)
 
 
 def test_the_fast_lane_is_trained_measured_and_averaged(tmp_path):

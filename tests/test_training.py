@@ -33,6 +33,7 @@ from millet.training import (
     make_fabric,
     train,
 )
+from millet.training.checkpoint import load_checkpoint, save_checkpoint
 from naive_training import train_plainly
 
 
@@ -340,6 +341,24 @@ def test_history_is_a_table(tmp_path):
     assert [float(row["selection_loss"]) for row in rows] == [1.25, 1.3]
     assert [EpochRecord(**line) for line in lines] == list(history)
     assert history[:1] == History([history[0]])
+
+
+def test_processor_time_counts_on_after_a_resumption_and_leaves_pauses_out(cases, tmp_path):
+    def pause(record):
+        time.sleep(0.2)
+        return record.epoch == 1
+
+    options = Options(checkpoint=tmp_path / "m.safetensors", checkpoint_seconds=0, callbacks=[pause])
+    first = train(network(), cases, Recipe(n_epochs=3), options)
+    assert len(first) == 2
+    state, weights, optimizer = load_checkpoint(tmp_path / "m.safetensors")
+    state.finished, state.core_elapsed = "", 1000.0
+    save_checkpoint(tmp_path / "m.safetensors", state, weights, optimizer)
+    history = train(network(), cases, Recipe(n_epochs=3), options)
+    spent = history.column("core_seconds")
+    assert spent[:2] == first.column("core_seconds")
+    assert spent[1] <= history[1].seconds * torch.get_num_threads() - 0.15
+    assert spent[2] > 1000
 
 
 # -- checkpoints

@@ -25,6 +25,7 @@ from millet.plots.figures import figure_or_new
 from millet.plots.palettes import CHANNELS, FAINT, INK
 from millet.plots.panels import NORMAL, SMALL
 from millet.report.names import BACKBONES, POOLINGS, ROCKETS, has_networks
+from millet.report.rows import core_seconds
 from millet.statistics import pareto_front
 
 if TYPE_CHECKING:
@@ -151,8 +152,7 @@ def _lane(row: Row, n_members: int) -> Lane:
 
 
 def _mean_run(rows: Iterable[Row]) -> Point:
-    # A run on several threads kept as many cores busy.
-    return _mean(Point(row["train_seconds"] * row["machine"]["n_threads"], row["accuracy"]) for row in rows)
+    return _mean(Point(core_seconds(row, "train"), row["accuracy"]) for row in rows)
 
 
 def _mean(points: Iterable[Point]) -> Point:

@@ -104,14 +104,14 @@ def measured_rates(runs: Iterable[Run]) -> dict[str, float]:
     passes: defaultdict[tuple[str, int], float] = defaultdict(float)
     for row in (row for run in runs for row in run.done):
         entry = WEB_TRAFFIC if row.dataset == WEB_TRAFFIC.name else find(row.dataset)
-        spent, n_epochs = row.number("train_seconds"), row.number("n_epochs_run")
+        spent, n_epochs = row.core_seconds("train"), row.number("n_epochs_run")
         if row.ensemble or row.method != OWN or entry is None or entry.length is None or not spent or not n_epochs:
             continue
         if row.content.get("precision") not in SINGLE:
             continue
         keeps_last = row.recipe.split(",")[0] in RECIPES and RECIPES[row.recipe.split(",")[0]].keep == "last"
         key = str(row.content.get("backbone")), entry.n_train * entry.length
-        seconds[key] += spent * row.content.get("machine", {}).get("n_threads", 1)
+        seconds[key] += spent
         # A recipe that keeps the last weights needs no pass to choose them.
         n_passes = PASSES_PER_EPOCH - keeps_last
         passes[key] += n_epochs * entry.n_train * entry.length * n_passes

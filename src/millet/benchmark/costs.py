@@ -24,6 +24,7 @@ from millet.benchmark.models import OWN
 from millet.benchmark.rows import Row
 from millet.benchmark.sources import Size
 from millet.nn import MilletNetwork
+from millet.report.rows import core_seconds
 from millet.rocket.model import TRANSFORMS
 from millet.rocket_classifier import RocketMilletClassifier
 
@@ -38,8 +39,7 @@ PASSES_TO_REMOVE = 4 * 10 * 0.725
 REMOVING = {"aopcr", "normalised_aopcr", "comprehensiveness", "sufficiency"}
 DEFAULT_SAMPLES = 500
 UNKNOWN = Size(500, 500, 500)
-CLOCKED = ("train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds")
-TELLING = {*CLOCKED, "n_epochs_run", "machine"}
+CLOCKED = ("train", "inference", "explain", "evaluate")
 
 
 @final
@@ -110,9 +110,10 @@ class Costs:
             # The row of an average does not tell which of its parts took the time; others are of another experiment.
             if model is None or spec is None or model.parts:
                 continue
-            if row["status"] == "done" and row["method"] == OWN and not row["ensemble"] and TELLING.issubset(row):
-                spent = sum(row[name] for name in CLOCKED)
-                seconds[model.backbone] += spent * row["machine"]["n_threads"]
+            spent = [core_seconds(row, kind) for kind in CLOCKED]
+            is_single = row["status"] == "done" and row["method"] == OWN and not row["ensemble"]
+            if is_single and None not in spent and "n_epochs_run" in row:
+                seconds[model.backbone] += sum(known for known in spent if known is not None)
                 passes[model.backbone] += self._passes(Cell(spec, model, row["repeat"], own), row["n_epochs_run"])
         return {name: seconds[name] / passes[name] for name in seconds}
 

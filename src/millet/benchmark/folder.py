@@ -10,7 +10,7 @@ from typing import Any
 
 from millet.atomic import atomic_path
 from millet.benchmark.experiment import Experiment
-from millet.benchmark.rows import RowsFile, cannot_write
+from millet.benchmark.rows import Row, RowsFile, cannot_write, whole_rows
 from millet.errors import StorageError
 from millet.locks import locked
 from millet.version import __version__
@@ -51,6 +51,22 @@ def open_run(folder: Path, experiment: Experiment) -> Iterator[RowsFile]:
         yield rows
 
 
+def rows_so_far(folder: Path, experiment: Experiment) -> list[Row]:
+    """Return what a run folder holds, without claiming it; nothing where there is none yet.
+
+    Raises
+    ------
+    StorageError
+        If the folder holds another run, or something else.
+    """
+    if not folder.is_dir():
+        return []
+    _refuse_foreign(folder)
+    if (folder / DESCRIPTION).exists():
+        _refuse_other(folder / DESCRIPTION, _described(experiment))
+    return whole_rows(folder)
+
+
 def _refuse_foreign(folder: Path) -> None:
     # Hidden files may be what is left of a run that was killed while it wrote its first one.
     names = {file.name for file in folder.iterdir() if not file.name.startswith(".")}
@@ -60,8 +76,19 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _claim(path: Path, experiment: Experiment) -> None:
     """Write what the folder is for, or see that it is for the same; which tables to show may change between runs."""
-    wanted = {"format": FORMAT, "version": VERSION, "millet": __version__, **experiment.to_dict()}
-    found = _read(path) if path.exists() else wanted
+    wanted = _described(experiment)
+    if path.exists():
+        _refuse_other(path, wanted)
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    return {"format": FORMAT, "version": VERSION, "millet": __version__, **experiment.to_dict()}
+
+
+def _refuse_other(path: Path, wanted: dict[str, Any]) -> None:
+    found = _read(path)
     found["training"] = {"precision": "32-true", **found.get("training", {})}  # earlier versions had no other
     different = [key for key in wanted if key not in SHOWN and found.get(key) != wanted[key]]
     if different:
@@ -70,8 +97,6 @@ def _claim(path: Path, experiment: Experiment) -> None:
             f"{found.get('millet')} of MILLET (different: {', '.join(different)}). Choose another "
             "folder with --out."
         )
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
 
 
 def _read(path: Path) -> dict[str, Any]:

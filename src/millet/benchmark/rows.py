@@ -54,6 +54,11 @@ def read_rows(folder: str | PathLike[str]) -> list[Row]:
     return _parse(Path(folder) / ROWS)[0]
 
 
+def whole_rows(folder: Path) -> list[Row]:
+    """Return the rows of a run folder, each with what a run must know of it."""
+    return _parse_whole(folder / ROWS)[0]
+
+
 @final
 class RowsFile:
     """The rows of a run folder that this process alone writes to.
@@ -66,10 +71,7 @@ class RowsFile:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ROWS
-        self.rows, whole_bytes = _parse(self.path)
-        for number, row in enumerate(self.rows, start=1):
-            if not NEEDED.issubset(row) or not isinstance(row["repeat"], int):
-                raise _damaged(self.path, number)
+        self.rows, whole_bytes = _parse_whole(self.path)
         if self.path.exists() and self.path.stat().st_size > whole_bytes:
             os.truncate(self.path, whole_bytes)
 
@@ -165,6 +167,14 @@ def _parse(path: Path) -> tuple[list[Row], int]:
         rows.append(row)
         whole += len(line) + 1
     return rows, whole
+
+
+def _parse_whole(path: Path) -> tuple[list[Row], int]:
+    rows, whole_bytes = _parse(path)
+    for number, row in enumerate(rows, start=1):
+        if not NEEDED.issubset(row) or not isinstance(row["repeat"], int):
+            raise _damaged(path, number)
+    return rows, whole_bytes
 
 
 def _damaged(path: Path, number: int) -> StorageError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import math
 import os
 import shutil
 import threading
@@ -226,18 +227,22 @@ def _ensemble_of_networks(members: list[MilletClassifier]) -> MilletClassifier:
 
 
 def _training_facts(classifier: EvidenceClassifier) -> Row:
-    n_epochs, seconds = 0, 0.0
+    n_epochs, seconds, core_seconds = 0, 0.0, 0.0
     summary = classifier.training_summary_
     for single in _singles(classifier):
         if isinstance(single, MilletClassifier):
             n_epochs += sum(single.training_summary_["n_epochs"])
             # The last record of each network: its `seconds` went on counting where a training was resumed.
-            seconds += sum(record.seconds for record in single.history_[-len(single.networks_) :])
+            last = single.history_[-len(single.networks_) :]
+            seconds += sum(record.seconds for record in last)
+            core_seconds += sum(record.core_seconds or math.nan for record in last)
         else:
             seconds += single.training_summary_["seconds"]
+            core_seconds += single.training_summary_.get("core_seconds", math.nan)
     return {
         "n_epochs_run": n_epochs,
         "train_seconds": round(seconds, 3),
+        "train_core_seconds": round(core_seconds, 3),
         "n_parameters": classifier.n_parameters_,
         **({"precision": summary["precision"]} if "precision" in summary else {}),
         "data_fingerprint": classifier.training_summary_["fingerprint"],

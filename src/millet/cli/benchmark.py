@@ -21,7 +21,7 @@ from millet.errors import ParameterError
     show_default=True,
     help="Of the experiment: to see that it runs, to see the trend, or in full.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Run folder; required unless --plan.")
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder; with --plan only what it lacks is shown.")
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
 @click.option("--n-jobs", default=-1, show_default=True, help="Cells at a time; -1 is one a core, or all workers.")
 @click.option(
@@ -47,10 +47,9 @@ def benchmark(
     from millet.benchmark import describe_plan, load_experiment, run_benchmark
     from millet.benchmark.times import counted
 
-    if plan and (only or repeats):
-        raise ParameterError("--plan is of the whole grid; leave out --only and --repeats.")
     if plan:
-        click.echo(describe_plan(experiment, tier, path, _n_workers(n_jobs)))
+        workers = _n_workers(n_jobs)
+        click.echo(describe_plan(experiment, tier, path, workers, out=out, only=only, repeats=repeats))
         return
     if out is None:
         raise ParameterError("Say where the rows go: --out runs/NAME. Or ask what it will cost: --plan.")

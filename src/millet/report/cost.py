@@ -54,13 +54,9 @@ def run_time_section(run: Run, published: Published) -> Section:
     """Return the time to train, to predict and to explain by SHAP, beside the paper's."""
     name, notes = _dataset(run)
     kinds: dict[str, tuple[str, str, Callable[[Row], float | None]]] = {
-        "train_seconds": ("training, s", OWN, lambda row: row.number("train_seconds")),
-        "inference_milliseconds": (
-            "prediction, ms a case",
-            OWN,
-            lambda row: _per_case(row, "inference_seconds", 1000),
-        ),
-        "shap_seconds": ("SHAP, s a case", "shap", lambda row: _per_case(row, "explain_seconds", 1)),
+        "train_seconds": ("training, s", OWN, lambda row: row.core_seconds("train")),
+        "inference_milliseconds": ("prediction, ms a case", OWN, lambda row: _per_case(row, "inference", 1000)),
+        "shap_seconds": ("SHAP, s a case", "shap", lambda row: _per_case(row, "explain", 1)),
     }
     tables = []
     for part, (title, method, time) in kinds.items():
@@ -94,7 +90,10 @@ def _times(name: str, part: str, title: str, found: dict[str, list[float]]) -> T
     header = ("pooling", "ours", "above GAP", "paper", "above GAP ")
     covered = f"{sum(bool(times) for times in found.values())} of {len(POOLINGS)} poolings"
     n_runs = max(len(times) for times in found.values())
-    notes = (f"Machines differ: compare what lies above GAP. Ours: {n_runs} runs, ± one standard deviation.",)
+    notes = (
+        f"Machines differ: compare what lies above GAP. Ours: processor time of {n_runs} runs, ± one standard "
+        "deviation.",
+    )
     return Table(f"{name}: {title} ({BACKBONES[BACKBONE]})", paper.table, covered, header, tuple(rows), notes)
 
 
@@ -111,8 +110,8 @@ def shap_times(run: Run) -> tuple[float | None, float | None]:
     """Return how many times as long as a prediction SHAP takes: ours, and the paper's."""
     name, paper = _dataset(run)[0], paper_table("run_time")
     shap, prediction = (
-        mean([_per_case(row, key, 1) for row in _rows(run, name, POOLING, method)])
-        for method, key in (("shap", "explain_seconds"), (OWN, "inference_seconds"))
+        mean([_per_case(row, kind, 1) for row in _rows(run, name, POOLING, method)])
+        for method, kind in (("shap", "explain"), (OWN, "inference"))
     )
     seconds, milliseconds = (
         paper.value(part, POOLING, "mean") for part in ("shap_seconds", "inference_milliseconds")
@@ -142,8 +141,8 @@ def _rows(run: Run, name: str, pooling: str, method: str) -> tuple[Row, ...]:
     return run.find(name, f"{pooling}-{BACKBONE}", ensemble=False, method=method)
 
 
-def _per_case(row: Row, key: str, factor: float) -> float | None:
-    seconds, n_cases = row.number(key), row.number("n_cases")
+def _per_case(row: Row, kind: str, factor: float) -> float | None:
+    seconds, n_cases = row.core_seconds(kind), row.number("n_cases")
     return None if seconds is None or not n_cases else factor * seconds / n_cases
 
 

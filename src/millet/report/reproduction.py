@@ -179,14 +179,12 @@ def _runs(runs: Sequence[Run]) -> list[str]:
 
 def _spent(run: Run) -> str:
     """Return what a run cost, and on what."""
-    kinds = ("train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds")
+    kinds = ("train", "inference", "explain", "evaluate")
     core_seconds = 0.0
     for row in run.done:
-        machine = row.content.get("machine")
-        n_threads = machine.get("n_threads", 1) if isinstance(machine, dict) else 1
         # An ensemble and a second method repeat the training time of the model.
         counted = kinds[1:] if row.ensemble or row.method != OWN else kinds
-        core_seconds += n_threads * sum(row.number(kind) or 0.0 for kind in counted)
+        core_seconds += sum(row.core_seconds(kind) or 0.0 for kind in counted)
     machines = {_machine(row.content.get("machine")) for row in run.done}
     versions = {_version(row.content.get("versions")) for row in run.done}
     facts = [*sorted(machines - {""}), *sorted(versions - {""})]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -60,10 +60,35 @@ class Row:
 
     def number(self, key: str) -> float | None:
         """Return a finite number that the row holds, or None."""
-        value = self.content.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            return None
-        return float(value)
+        return _number(self.content.get(key))
+
+    def core_seconds(self, kind: str) -> float | None:
+        """Return the processor time of "train", "inference", "explain" or "evaluate"; see `core_seconds`."""
+        return core_seconds(self.content, kind)
+
+
+def core_seconds(content: Mapping[str, Any], kind: str) -> float | None:
+    """Return the processor time that a row tells of; in rows without it, the clock's, once for each thread.
+
+    Examples
+    --------
+    >>> core_seconds({"train_seconds": 9.0, "train_core_seconds": 4.0}, "train")
+    4.0
+    >>> core_seconds({"train_seconds": 9.0, "machine": {"n_threads": 2}}, "train")
+    18.0
+    """
+    known = _number(content.get(f"{kind}_core_seconds"))
+    if known is not None:
+        return known
+    machine, by_the_clock = content.get("machine"), _number(content.get(f"{kind}_seconds"))
+    n_threads = _number(machine.get("n_threads", 1)) if isinstance(machine, dict) else 1
+    return None if by_the_clock is None or n_threads is None else by_the_clock * n_threads
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 @final

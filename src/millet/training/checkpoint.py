@@ -31,6 +31,7 @@ class TrainingState:
     epoch: int = 0
     best_loss: float = float("inf")
     elapsed: float = 0.0
+    core_elapsed: float = 0.0
     stale_epochs: int = 0
     finished: str = ""
     records: list[EpochRecord] = field(default_factory=list)
@@ -55,6 +56,7 @@ def save_checkpoint(path: Path, state: TrainingState, weights: dict[str, Tensor]
             "epoch": state.epoch,
             "best_loss": state.best_loss,
             "elapsed": state.elapsed,
+            "core_elapsed": state.core_elapsed,
             "stale_epochs": state.stale_epochs,
             "finished": state.finished,
             "records": [list(record) for record in state.records],

@@ -30,6 +30,9 @@ class EpochRecord(NamedTuple):
         Since the member's training began, pauses between resumed runs not counted.
     best : bool
         Whether this epoch's weights were the best so far.
+    core_seconds : float or None
+        Processor time since the member's training began, of all threads of its process together: what `seconds` of a
+        quiet machine with one thread would be. None in models that earlier versions have saved.
     """
 
     member: int
@@ -39,6 +42,7 @@ class EpochRecord(NamedTuple):
     learning_rate: float
     seconds: float
     best: bool
+    core_seconds: float | None = None
 
 
 class History(Sequence[EpochRecord]):
