@@ -1109,6 +1109,20 @@ def test_out_is_asked_for():
     assert "--out" in str(done.exception)
 
 
+def test_a_worker_ends_in_peace(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "millet.cli",
+        "benchmark",
+        write(tmp_path, models='"minirocket"'),
+        "--n-jobs",
+        "1",
+    ]
+    done = subprocess.run([*command, "--out", tmp_path / "run"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_with_the_rows_of_an_undisturbed_one(tmp_path):
     file = write(tmp_path, more="repeats = 3", n_epochs=30)

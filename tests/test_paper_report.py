@@ -471,7 +471,7 @@ class TestUcr:
     def test_models_that_the_paper_does_not_have_stand_below(self, tmp_path):
         rows = grid([*UCR, "WebTraffic"], ["gap-lite"])
         text = write_report(make_run(tmp_path, rows, tables=["ucr", "webtraffic"])).path.read_text()
-        assert line_of(text, "gap-lite", "UCR: Accuracy")[1] == "6"
+        assert line_of(text, "GAP LITE", "UCR: Accuracy")[1] == "6"
         assert "| model | our ensemble | our runs |" in text, "the paper has nothing to compare with"
         assert "0 of 15 models" in text
 
@@ -491,7 +491,43 @@ class TestUcr:
     def test_datasets_that_the_paper_does_not_have_are_not_compared(self, tmp_path):
         text = write_report(make_run(tmp_path, grid(["Mine", "Yours"], DUEL), name="ucr")).text
         assert "None of the datasets is one of the paper's 85" in text
-        assert "0 of 85 datasets" in text
+        assert "85 datasets" not in text
+        assert "App." not in text
+        assert "--published" not in text
+
+    def test_models_on_datasets_of_ones_own_are_ranked_among_themselves(self, tmp_path):
+        names, models = [f"Pump {letter}" for letter in "ABCDEFG"], ["gap-lite", "minirocket", "minirocket+gap-fcn"]
+        accuracy = {"gap-lite": 0.7, "minirocket": 0.9, "minirocket+gap-fcn": 0.8}
+        rows = [row | {"balanced_accuracy": accuracy[row["model"]]} for row in grid(names, models)]
+        report = write_report(make_run(tmp_path, rows, name="mine"))
+        text = report.path.read_text()
+        assert line_of(text, "MiniRocket", "Balanced accuracy of all our models: 7 datasets")[1:] == [
+            "0.900", "1.000", "7",
+        ]  # fmt: skip
+        assert line_of(text, "MiniRocket + GAP FCN", "Balanced accuracy, who can't be told apart")[1:] == [
+            "2.000",
+            "–",
+        ]
+        assert {path.stem for path in report.pictures} == {"critical_difference_all", "trade_off"}
+
+    def test_datasets_that_the_paper_has_not_are_shown_beside_those_it_has(self, tmp_path, published):
+        rows = grid([*UCR[:2], "Mine"], DUEL)
+        text = write_report(make_run(tmp_path, rows, name="ucr"), published=published).path.read_text()
+        assert "Not among the paper's 85 datasets, and left out of means over them: Mine." in text
+        assert line_of(text, "GAP InceptionTime", "UCR: Accuracy (App. D.3): 2 of 85")[1] == "2"
+        mine = line_of(text, "Mine, GAP InceptionTime", "UCR: Accuracy by dataset: 2 of 85 datasets and 1 other")
+        assert mine[1] == f"{read_run(tmp_path).ensemble('Mine', DUEL[0], 'accuracy'):.3f}"
+        assert "| HC2 |" in text, "as the paper, on the datasets it has"
+        ranked = text[text.index("### UCR: Accuracy of all our models: 2 of 85 datasets and 1 other") :]
+        assert "HC2" not in ranked.split("###")[1]
+
+    def test_models_that_the_paper_has_not_are_ranked_among_the_state_of_the_art(self, tmp_path, published):
+        rows = grid(UCR, ["minirocket", "hydra"])
+        text = write_report(make_run(tmp_path, rows, name="ucr"), published=published).path.read_text()
+        among = text[text.index("### UCR: Accuracy of all our models: 6 of 85 datasets") :].split("###")[1]
+        assert "| MiniRocket (ours) |" in among
+        assert "| HC2 |" in among
+        assert f"among {2 + len(STATE_OF_THE_ART)} classifiers" in among
 
 
 class TestOtherSections:

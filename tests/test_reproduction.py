@@ -187,10 +187,10 @@ class TestPage:
             "UCR: Balanced accuracy (App. D.3): 3 of 85 datasets",
             "UCR: AUROC (App. D.3): 3 of 85 datasets",
             "UCR: Loss (App. D.3): 3 of 85 datasets",
-            "UCR, every dataset: Accuracy: 4 of 85 datasets",
-            "UCR, every dataset: Balanced accuracy: 4 of 85 datasets",
-            "UCR, every dataset: AUROC: 4 of 85 datasets",
-            "UCR, every dataset: Loss: 4 of 85 datasets",
+            "UCR: Accuracy by dataset: 4 of 85 datasets",
+            "UCR: Balanced accuracy by dataset: 4 of 85 datasets",
+            "UCR: AUROC by dataset: 4 of 85 datasets",
+            "UCR: Loss by dataset: 4 of 85 datasets",
         ]
 
     def test_failures_time_and_machine_are_told_and_long_tables_are_folded(self, tmp_path):

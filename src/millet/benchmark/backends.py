@@ -71,14 +71,16 @@ def _joblib_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
 def _single_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
     """Run cells one by one in a process of their own, where joblib would take this one: a death is then not ours."""
     executor = ProcessPoolExecutor(max_workers=1)
+    is_done = False
     try:
         for job in jobs:
             yield executor.submit(run_cell, job).result()
+        is_done = True
     except BrokenExecutor as error:
         raise WorkerLostError(str(error)) from error
     finally:
         # After an interruption, it would else go on with a cell whose result nobody takes.
-        executor.shutdown(kill_workers=True)
+        executor.shutdown(kill_workers=not is_done)
 
 
 def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellResult]:

@@ -24,7 +24,7 @@ from millet.report.properties import properties_section
 from millet.report.published import Published
 from millet.report.ranking import ranking_section
 from millet.report.rows import OWN, Run, read_run
-from millet.report.ucr import ucr_section
+from millet.report.ucr import are_of_the_paper, ucr_section
 from millet.report.webtraffic import webtraffic_section
 
 SECTIONS: dict[str, Callable[[Run, Published], Section]] = {
@@ -126,7 +126,8 @@ def write_report(
     target = Path(folder) / "report" if out is None else Path(out)
     names, notes = chosen_sections(run)
     sections = [build_section(name, run, results, path) for name in names]
-    notes = (*run.notes, *notes, *missing_notes(results))
+    comparable = are_of_the_paper(run.datasets) or WEB_TRAFFIC.name in run.datasets
+    notes = (*run.notes, *notes, *(missing_notes(results) if comparable else ()))
     pictures = tuple(save_pictures(section, target) for section in sections)
     with atomic_path(target / "report.md") as temporary:
         temporary.write_text(_markdown(run, sections, notes), encoding="utf-8")
@@ -151,7 +152,8 @@ def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return EXPERIMENTS[run.name], ()
     is_traffic = WEB_TRAFFIC.name in run.datasets
     others = [name for name in run.datasets if name != WEB_TRAFFIC.name]
-    return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(EXPERIMENTS["ucr"] if others else ())), ()
+    on_others = EXPERIMENTS["ucr"] if are_of_the_paper(others) else ("ucr", "ranking")
+    return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(on_others if others else ())), ()
 
 
 def build_section(name: str, run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:

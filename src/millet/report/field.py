@@ -27,7 +27,7 @@ class Field:
     Attributes
     ----------
     classifiers : tuple of str
-        Models of the paper, then the state of the art.
+        Models, then the state of the art.
     ours : tuple of bool
         Whether a classifier's results are this run's; else they are published ones.
     datasets : tuple of str
@@ -47,8 +47,8 @@ class Field:
         return column
 
     def title(self, classifier: str) -> str:
-        """Return a classifier's name for tables and pictures; of published results only the name."""
-        is_ours = self.ours[self.classifiers.index(classifier)]
+        """Return a classifier's name for tables and pictures, which says so where some results are ours, some not."""
+        is_ours = self.ours[self.classifiers.index(classifier)] and not all(self.ours)
         return f"{model_title(classifier)}{' (ours)' if is_ours else ''}"
 
     @property
@@ -73,7 +73,8 @@ def gather_field(
     run, published : Run, Published
         Where results come from.
     models : sequence of str
-        The paper's models that belong to the field; those that nobody has results of are left out.
+        The models that belong to the field, the paper's or others of ours; those that nobody has results of are left
+        out.
     datasets : sequence of str
         The datasets to look at.
     metric : str

@@ -190,16 +190,29 @@ def comparison(
         Those without results of ours are left out: a page of gaps says nothing.
     """
     rows = [compared(cell) for cell in cells if cell.ours is not None or cell.our_runs]
-    kept = [place for place in range(1 + len(COMPARED)) if any(row[place] != NONE for row in rows)] or [0]
     header = (first, *(name if source or name != "paper" else "authors' ensemble" for name in COMPARED))
-    notes = (*notes, *([RUNS_NOTE] if any(cell.our_runs for cell in cells) else []))
-    return Table(
-        title, source, coverage, tuple(header[place] for place in kept),
-        tuple(tuple(row[place] for place in kept) for row in rows), notes, is_detail,
-    )  # fmt: skip
+    kept_header, kept_rows = without_empty_columns(header, rows)
+    if any(cell.our_runs for cell in cells):
+        notes = (*notes, RUNS_NOTE if any(cell.authors_runs for cell in cells) else OUR_RUNS_NOTE)
+    return Table(title, source, coverage, kept_header, kept_rows, tuple(notes), is_detail)
 
 
 RUNS_NOTE = "Runs: the mean of single models, how many of ours, and the authors' least and greatest."
+OUR_RUNS_NOTE = "Runs: the mean of single models, and how many."
+
+
+def without_empty_columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return a table's header and rows without the columns, behind the first, that hold nothing.
+
+    Examples
+    --------
+    >>> without_empty_columns(("model", "ours", "paper"), [("a", "0.5", "–"), ("b", "0.6", "–")])
+    (('model', 'ours'), (('a', '0.5'), ('b', '0.6')))
+    """
+    kept = [place for place in range(len(header)) if place == 0 or any(row[place] != NONE for row in rows)]
+    return tuple(header[place] for place in kept), tuple(tuple(row[place] for place in kept) for row in rows)
 
 
 def shown(number: float | None, digits: int = 3) -> str:

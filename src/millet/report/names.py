@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 BACKBONES = {"fcn": "FCN", "resnet": "ResNet", "inceptiontime": "InceptionTime"}
+OTHER_BACKBONES = {"lite": "LITE"}  # that the paper does not have
 POOLINGS = {
     "gap": "GAP",
     "attention": "Attention",
@@ -99,8 +100,15 @@ def model_title(model: str) -> str:
     --------
     >>> model_title("conjunctive-inceptiontime"), model_title("hydra"), model_title("HC2")
     ('Conjunctive InceptionTime', 'Hydra', 'HC2')
+    >>> model_title("minirocket+gap-lite")
+    'MiniRocket + GAP LITE'
     """
+    return " + ".join(_single_title(part) for part in model.split("+"))
+
+
+def _single_title(model: str) -> str:
     pooling, _, backbone = model.partition("-")
-    if pooling in POOLINGS and backbone in BACKBONES:
-        return f"{POOLINGS[pooling]} {BACKBONES[backbone]}"
+    titles = BACKBONES | OTHER_BACKBONES
+    if pooling in POOLINGS and backbone in titles:
+        return f"{POOLINGS[pooling]} {titles[backbone]}"
     return ROCKETS.get(model, model)

@@ -38,7 +38,8 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
     names, notes = ucr_datasets(run)
     field = gather_field(run, published, (BEST, RIVALS[0]), names, "balanced_accuracy")
     if BEST not in field.classifiers or len(field.classifiers) < 2:
-        return Section("Dataset properties", notes=(*notes, f"{model_title(BEST)} has no rival to compare with yet."))
+        note = f"This compares {model_title(BEST)} with GAP and the state of the art: run both, or give --published."
+        return Section("Dataset properties", notes=(*notes, note))
     rivals = [rival for rival in RIVALS if rival in field.classifiers]
     field = _narrowed(field, [BEST, *rivals])
     imbalance, missing = _imbalance(field, rivals, path)

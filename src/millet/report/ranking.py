@@ -11,15 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from millet.datasets.catalogue import PAPER_DATASETS
 from millet.report.critical_difference import plot_critical_difference
 from millet.report.field import SHORT, Field, gather_field
 from millet.report.figures import plot_head_to_head, plot_trade_off
-from millet.report.layout import NONE, Picture, Section, Table, shown
-from millet.report.names import METRICS, MODELS, model_title
+from millet.report.layout import NONE, Picture, Section, Table, shown, without_empty_columns
+from millet.report.names import METRICS, MODELS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import Run
-from millet.report.ucr import coverage, ucr_datasets
+from millet.report.ucr import all_datasets, are_of_the_paper, coverage, heading, ucr_datasets
+from millet.report.webtraffic import SCALE_NOTE
 from millet.statistics import average_ranks, compare_classifiers, count_wins, head_to_head, pareto_front
 
 HEADER = (
@@ -34,6 +36,7 @@ HEADER = (
     "paper, 85: mean / rank / wins",
 )
 WIN_DECIMALS = 3
+LEVEL = 0.05  # of significance
 TELLING = 0.001  # a least possible p above this makes a test of all pairs blunt
 BEST, RIVALS = "conjunctive-inceptiontime", ("gap-inceptiontime", "HC2", "Hydra-MR")
 LOSS_NOTE = (
@@ -42,12 +45,30 @@ LOSS_NOTE = (
 )
 
 
+METRICS_RANKED = ("accuracy", "balanced_accuracy", "auroc", "loss")
+
+
 def ranking_section(run: Run, published: Published) -> Section:
-    """Return the tables and pictures that place our models among other classifiers."""
+    """Return the tables and pictures that place our models among other classifiers, and among themselves."""
     names, notes = ucr_datasets(run)
+    tables, pictures = _among_ourselves(run, published)
+    if are_of_the_paper(names):
+        more_tables, more_pictures = _as_in_the_paper(run, published, names)
+        tables, pictures = [*more_tables, *tables], [*more_pictures, *pictures]
+    if not tables:
+        notes = (*notes, "Ranks need several models, or the results of other classifiers (--published).")
+    trade_off = _trade_off(run, names)
+    if trade_off is not None:
+        tables.append(trade_off[0])
+        pictures.append(trade_off[1])
+    return Section("Ranking", tuple(tables), tuple(pictures), notes)
+
+
+def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tuple[list[Table], list[Picture]]:
+    """Return what the paper shows, with our results in the place of its authors'."""
     tables = [
         table
-        for metric in ("accuracy", "balanced_accuracy", "auroc", "loss")
+        for metric in METRICS_RANKED
         for source, models in (("ucr_summary", SHORT), ("ucr_all", MODELS))
         if (table := _ranks(run, published, source, models, names, metric)) is not None
     ]
@@ -60,13 +81,41 @@ def ranking_section(run: Run, published: Published) -> Section:
         if duels:
             tables.append(_duels(field, duels))
             pictures += [_duel(field, rival) for rival in duels]
-    if not tables:
-        notes = (*notes, "Ranks need the results of other classifiers: give the folder with them (--published).")
-    trade_off = _trade_off(run, names)
-    if trade_off is not None:
-        tables.append(trade_off[0])
-        pictures.append(trade_off[1])
-    return Section("Ranking", tuple(tables), tuple(pictures), notes)
+    return tables, pictures
+
+
+def _among_ourselves(run: Run, published: Published) -> tuple[list[Table], list[Picture]]:
+    """Return the ranks of all our models, where the paper's tables lack some of them or of the datasets.
+
+    Beside the state of the art where it has results on all of the datasets, else by themselves.
+    """
+    names = all_datasets(run)
+    only_the_papers = set(names) <= set(PAPER_DATASETS)
+    if only_the_papers and set(run.models) <= set(MODELS):
+        return [], []
+    others = published if only_the_papers else Published(None)
+    fields = {metric: gather_field(run, others, run.models, names, metric) for metric in METRICS_RANKED}
+    tables = [
+        _ranks_of_all(field, metric)
+        for metric, field in fields.items()
+        if field.datasets and len(field.classifiers) > 1
+    ]
+    field = fields["balanced_accuracy"]
+    if len(field.datasets) < 2 or len(field.classifiers) < 2:
+        return tables, []
+    tables.append(_significance(field))
+    return tables, [_critical_difference(field, "critical_difference_all")]
+
+
+def _ranks_of_all(field: Field, metric: str) -> Table:
+    rows = [
+        (field.title(classifier), *figures)
+        for classifier, figures in zip(field.classifiers, _statistics(field, metric), strict=True)
+    ]
+    note = f"Ranks and wins among {len(field.classifiers)} classifiers; wins are counted at three decimals."
+    title = f"{METRICS[metric].title} of all our models"
+    is_detail = metric != "balanced_accuracy"
+    return Table(*heading(title, "", field.datasets), HEADER[:1] + HEADER[2:5], tuple(rows), (note,), is_detail)
 
 
 def _ranks(
@@ -93,9 +142,10 @@ def _ranks(
         "to."
     ]
     notes += [LOSS_NOTE] if metric == "loss" else []
-    title = f"UCR: {METRICS[metric].title} among {len(field.classifiers)} classifiers"
+    title = f"{METRICS[metric].title} among {len(field.classifiers)} classifiers"
     is_detail = (source, metric) != ("ucr_summary", "balanced_accuracy")
-    return Table(title, paper.table, coverage(field.datasets), HEADER, tuple(rows), tuple(notes), is_detail)
+    header, shown_rows = without_empty_columns(HEADER, rows)
+    return Table(*heading(title, paper.table, field.datasets), header, shown_rows, tuple(notes), is_detail)
 
 
 def _statistics(field: Field, metric: str) -> list[tuple[str, str, str]]:
@@ -110,15 +160,16 @@ def _significance(field: Field) -> Table:
     comparison = compare_classifiers(field.values, [field.title(name) for name in field.classifiers])
     friedman = comparison.friedman
     notes = [
-        "Two-sided Wilcoxon signed-rank tests of all pairs, Holm-corrected, at 0.05."
+        f"Two-sided Wilcoxon signed-rank tests of all pairs, Holm-corrected, at {LEVEL}."
         + ("" if friedman is None else f" Friedman: {friedman.statistic:.2f}, p = {friedman.p_value:.2g}.")
     ]
     n_pairs = math.comb(len(field.classifiers), 2)
     least = 2.0 ** (1 - len(field.datasets)) * n_pairs  # where one of a pair is better on every dataset
     if least > TELLING:
+        how_many = "none" if least > LEVEL else "hardly any"
         notes.append(
             f"{n_pairs} pairs on {len(field.datasets)} datasets: the least corrected p that any pair could reach is "
-            f"{least:.2g}, so that hardly any could be told apart, whatever their results."
+            f"{min(least, 1.0):.2g}, so that {how_many} could be told apart, whatever their results."
         )
     order = np.argsort(comparison.ranks, kind="stable")
     members = [[number for number, clique in enumerate(comparison.cliques, 1) if place in clique] for place in order]
@@ -127,20 +178,14 @@ def _significance(field: Field) -> Table:
         for place, groups in zip(order, members, strict=True)
     )
     header = ("classifier", "average rank", "cliques")
-    return Table(
-        "UCR: balanced accuracy, who can't be told apart",
-        "Fig. 5",
-        coverage(field.datasets),
-        header,
-        rows,
-        tuple(notes),
-    )
+    title = "Balanced accuracy, who can't be told apart"
+    return Table(*heading(title, "Fig. 5", field.datasets), header, rows, tuple(notes))
 
 
-def _critical_difference(field: Field) -> Picture:
+def _critical_difference(field: Field, file: str = "critical_difference") -> Picture:
     titles = [field.title(name) for name in field.classifiers]
     return Picture(
-        "critical_difference",
+        file,
         f"Critical difference diagram, balanced accuracy, {coverage(field.datasets)}: average ranks; a bar joins "
         "classifiers that can't be told apart.",
         lambda: plot_critical_difference(compare_classifiers(field.values, titles)),
@@ -159,8 +204,8 @@ def _duels(field: Field, rivals: Sequence[str]) -> Table:
             f"{duel.wins + duel.draws} of {len(field.datasets)}", f"{count:.0f} of 85", best, worst,
         ))  # fmt: skip
     header = ("against", "wins / draws / losses", "wins or draws", "paper", "greatest gain", "greatest loss")
-    title = f"UCR: {field.title(BEST)} head to head, balanced accuracy"
-    return Table(title, "App. D.3", coverage(field.datasets), header, tuple(rows), field.notes)
+    title = f"{field.title(BEST)} head to head, balanced accuracy"
+    return Table(*heading(title, "App. D.3", field.datasets), header, tuple(rows), field.notes)
 
 
 def _duel(field: Field, rival: str) -> Picture:
@@ -174,7 +219,7 @@ def _duel(field: Field, rival: str) -> Picture:
 
 def _trade_off(run: Run, names: Sequence[str]) -> tuple[Table, Picture] | None:
     # The paper leaves out Attention, whose evidence does not tell classes apart.
-    models = [model for model in MODELS if not model.startswith("attention-")]
+    models = [model for model in with_others(run.models) if not model.startswith("attention-")]
     points = {}
     complete = {model: {name for name in names if run.value(name, model, "aopcr") is not None} for model in models}
     widest = max(map(len, complete.values()))
@@ -194,7 +239,7 @@ def _trade_off(run: Run, names: Sequence[str]) -> tuple[Table, Picture] | None:
         for (model, (accuracy, aopcr)), on_front in zip(points.items(), front, strict=True)
     )
     header = ("model", "accuracy", "AOPCR", "on the Pareto front")
-    table_ = Table("UCR: accuracy and AOPCR", "Fig. 6", coverage(common), header, rows)
+    table_ = Table(*heading("Accuracy and AOPCR", "Fig. 6", common), header, rows, (SCALE_NOTE,))
     caption = f"Accuracy and AOPCR of our models, {coverage(common)}; the line is the Pareto front."
     titled = {model_title(model): point for model, point in points.items()}
     return table_, Picture("trade_off", caption, lambda: plot_trade_off(titled))

@@ -1,4 +1,4 @@
-"""UCR: means over datasets, and every dataset beside the authors' runs (App. D.3).
+"""UCR: means over datasets, and every dataset beside the authors' runs (App. D.3); or over datasets of one's own.
 
 In:  `Run` and `Published`.
 Out: one `Section`.
@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from millet.datasets.catalogue import PAPER_DATASETS
-from millet.report.layout import NONE, Cell, Section, Table, comparison, mean, shown, shown_difference
+from millet.datasets.catalogue import PAPER_DATASETS, WEB_TRAFFIC
+from millet.report.layout import (
+    NONE,
+    Cell,
+    Section,
+    Table,
+    comparison,
+    mean,
+    shown,
+    shown_difference,
+    without_empty_columns,
+)
 from millet.report.names import METRICS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
@@ -59,30 +69,67 @@ def ucr_section(run: Run, published: Published) -> Section:
             _means(run, published, names, _of_single_models(kind)) for kind in KINDS if kind.metric != "aopcr"
         ] + tables
         notes = (*notes, "This run has no ensembles; the paper's accuracies are those of ensembles.")
-    by_dataset = {metric: _by_dataset(run, published, names, metric) for metric in METRICS_SHOWN}
+    everywhere = (*names, *(name for name in all_datasets(run) if name not in names))
+    by_dataset = {metric: _by_dataset(run, published, everywhere, metric) for metric in METRICS_SHOWN}
     unmeasured = [METRICS[metric].title for metric, table in by_dataset.items() if not table.rows]
     notes = (*notes, f"Not measured in this run: {', '.join(unmeasured)}.") if unmeasured else notes
-    return Section("UCR", tuple(table for table in (*tables, *by_dataset.values()) if table.rows), notes=notes)
+    title = "UCR" if are_of_the_paper(names) else "Datasets"
+    return Section(title, tuple(table for table in (*tables, *by_dataset.values()) if table.rows), notes=notes)
 
 
 def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the run's datasets that the paper has, or all where it has none of them, and what to say of that."""
-    shared = tuple(name for name in run.datasets if name in PAPER_DATASETS)
-    if shared or not run.datasets:
+    names = all_datasets(run)
+    shared = tuple(name for name in names if name in PAPER_DATASETS)
+    others = [name for name in names if name not in PAPER_DATASETS]
+    if not others:
         return shared, ()
-    return run.datasets, ("None of the datasets is one of the paper's 85: ours and the paper's can't be compared.",)
+    if not shared:
+        return names, (
+            "None of the datasets is one of the paper's 85: there is nothing of the paper to compare with.",
+        )
+    return shared, (f"Not among the paper's 85 datasets, and left out of means over them: {', '.join(others)}.",)
+
+
+def all_datasets(run: Run) -> tuple[str, ...]:
+    """Return the run's datasets; WebTraffic, which has a section of its own, only where there is no other."""
+    return tuple(name for name in run.datasets if name != WEB_TRAFFIC.name) or run.datasets
+
+
+def are_of_the_paper(names: Collection[str]) -> bool:
+    """Return whether any of the datasets is one of the paper's; of no datasets, whether all are."""
+    return not names or any(name in PAPER_DATASETS for name in names)
 
 
 def coverage(names: Collection[str]) -> str:
-    """Return how many of the paper's datasets there are.
+    """Return how many of the paper's datasets there are, and how many others.
 
     Examples
     --------
-    >>> coverage(["Beef", "Coffee"])
-    '2 of 85 datasets'
+    >>> coverage(["Beef", "Coffee"]), coverage(["Beef", "Pump A"]), coverage(["Pump A"])
+    ('2 of 85 datasets', '1 of 85 datasets and 1 other', '1 dataset')
     """
     n_shared = sum(name in PAPER_DATASETS for name in names)
-    return f"{n_shared} of {len(PAPER_DATASETS)} datasets"
+    n_others = len(names) - n_shared
+    if not are_of_the_paper(names):
+        return f"{n_others} dataset{'s' * (n_others != 1)}"
+    others = f" and {n_others} other{'s' * (n_others != 1)}" if n_others else ""
+    return f"{n_shared} of {len(PAPER_DATASETS)} datasets{others}"
+
+
+def heading(title: str, source: str, names: Collection[str]) -> tuple[str, str, str]:
+    """Return title, source and coverage of a table on some datasets; the paper has none of datasets of one's own.
+
+    Examples
+    --------
+    >>> heading("Accuracy", "App. D.3", ["Beef"])
+    ('UCR: Accuracy', 'App. D.3', '1 of 85 datasets')
+    >>> heading("Accuracy", "App. D.3", ["Pump A", "Pump B"])
+    ('Accuracy', '', '2 datasets')
+    """
+    if are_of_the_paper(names):
+        return f"UCR: {title}", source, coverage(names)
+    return title, "", coverage(names)
 
 
 def _of_single_models(kind: Kind) -> Kind:
@@ -106,11 +153,12 @@ def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> 
         average = mean(list(ours.values()))
         rows.append((
             model_title(model), str(len(ours)), shown(average), shown(authors),
-            shown_difference(average, authors), shown(_paper(kind, model)),
+            shown_difference(average, authors), shown(_paper(kind, model) if are_of_the_paper(names) else None),
             _inside(run, published, names, model, kind.metric),
         ))  # fmt: skip
-    notes = (SPREAD_NOTE, *([SCALE_NOTE] if kind.metric == "aopcr" else []))
-    return Table(f"UCR: {kind.title}", paper_table(kind.table).table, coverage(covered), HEADER, tuple(rows), notes)
+    header, shown_rows = without_empty_columns(HEADER, rows)
+    notes = ([SPREAD_NOTE] if HEADER[-1] in header else []) + ([SCALE_NOTE] if kind.metric == "aopcr" else [])
+    return Table(*heading(kind.title, paper_table(kind.table).table, covered), header, shown_rows, tuple(notes))
 
 
 def _paper(kind: Kind, model: str) -> float | None:
@@ -144,6 +192,6 @@ def _by_dataset(run: Run, published: Published, names: Sequence[str], metric: st
         for name in names
         for model in with_others(run.models)
     ]
-    covered = coverage({name for name in names for model in run.models if run.runs(name, model, metric)})
-    title = f"UCR, every dataset: {METRICS[metric].title}"
-    return comparison(title, "", covered, "dataset, model", cells, is_detail=True)
+    covered = {name for name in names for model in run.models if run.runs(name, model, metric)}
+    title, source, counted = heading(f"{METRICS[metric].title} by dataset", "", covered)
+    return comparison(title, source, counted, "dataset, model", cells, is_detail=True)
