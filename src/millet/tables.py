@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 
@@ -28,12 +29,30 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, rig
     name      cases
     GunPoint    200
     Beef         60
+    >>> print(format_table(["name", "cases"], [["水泵", 1], ["Beef", 60]], right=["cases"]))
+    name  cases
+    水泵      1
+    Beef     60
     """
     cells = [list(header), *(["" if cell is None else str(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    flush = [str.rjust if word in right else str.ljust for word in header]
-    lines = (
-        "  ".join(align(cell, width) for align, cell, width in zip(flush, line, widths, strict=True))
-        for line in cells
+    widths = [max(map(columns_of, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for line in cells:
+        gaps = [" " * (width - columns_of(cell)) for cell, width in zip(line, widths, strict=True)]
+        parts = zip(header, line, gaps, strict=True)
+        lines.append("  ".join(gap + cell if word in right else cell + gap for word, cell, gap in parts).rstrip())
+    return "\n".join(lines)
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes: two for each wide character, none for a combining one.
+
+    Examples
+    --------
+    >>> columns_of("Pump"), columns_of("水泵"), columns_of("e\u0301")
+    (4, 4, 1)
+    """
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
     )
-    return "\n".join(line.rstrip() for line in lines)
