@@ -41,9 +41,11 @@ from millet.errors import (
 from millet.locks import locked
 from millet.report.evidence import load_evidence
 from millet.training import loop
+from writers import write_tsv
 
 EXPERIMENTS = sorted((Path(__file__).parent.parent / "experiments").glob("*.toml"))
 TINY = '{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }'
+PUMPS = [[np.sin(np.arange(24) * (1 + label) / 3 + case)] for label in (0, 1) for case in range(5)], [*"aaaaabbbbb"]
 TIMES = (
     "train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds", "cell_seconds", "peak_memory_mb",
     "train_core_seconds", "inference_core_seconds", "explain_core_seconds", "evaluate_core_seconds",
@@ -63,6 +65,12 @@ def write(
 
 def tiny(folder, **parts):
     return load_experiment(write(folder, **parts))
+
+
+def write_pumps(folder, cases, labels):
+    (folder / "data" / "Pumps").mkdir(parents=True, exist_ok=True)
+    for split in ("TRAIN", "TEST"):
+        write_tsv(folder / "data" / "Pumps" / f"Pumps_{split}.tsv", cases, labels)
 
 
 def results(folder):
@@ -130,6 +138,10 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"datasets": '{ name = "Tiny", classes = ["Peek"] }'}, "Did you mean 'Peak'"),
         ({"datasets": '{ name = "Tiny", n_cases_per_class = "two" }'}, "n_cases_per_class in .* an integer .*'two'"),
         ({"datasets": '{ name = "Tiny", n_cases_per_class = 1.5 }'}, "n_cases_per_class in .* an integer .*1.5"),
+        ({"datasets": '{ name = "Tiny", random_state = true }'}, "random_state in .* an integer .*True"),
+        ({"datasets": '{ name = "Tiny", classes = ["Peak"] }'}, "'Tiny' has one class"),
+        ({"datasets": f'{{ name = "{"T" * 300}" }}'}, "may have 100 letters; .* has 300"),
+        ({"datasets": '{ nam = "Tiny" }'}, "name in .* must be a string; it is not there. There is 'nam'"),
         ({"datasets": '{ name = "WebTraffic" }'}, "choose another name"),
         ({"models": '{ backbones = ["fnc"], poolings = ["gap"] }'}, "Unknown backbone 'fnc'.*Did you mean 'fcn'"),
         ({"models": '{ backbones = ["fcn"], poolings = ["gapp"] }'}, "Unknown pooling 'gapp'"),
@@ -142,6 +154,7 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"models": '"minirockt"'}, "Unknown model 'minirockt'.*Did you mean 'minirocket'"),
         ({"models": '"minirocket+litte"'}, "Unknown model 'litte'.*Did you mean 'lite'"),
         ({"models": '"minirocket+"'}, "Unknown model ''"),
+        ({"models": '"minirocket+lite", "lite+minirocket"'}, "Duplicate in .*'conjunctive-lite.minirocket'"),
         ({"models": '"lite+conjunctive-lite"'}, "average 'lite.conjunctive-lite' names a model twice"),
         ({"models": '{ features = ["minirocket"], heads = ["rige"] }'}, "Unknown head 'rige'.*Did you mean 'ridge'"),
         ({"models": '{ features = ["minirocket"], poolings = ["gap"] }'}, "Unknown key in .*'poolings'"),
@@ -168,6 +181,19 @@ def test_a_wrong_experiment_is_refused_before_anything_runs(parts, message, tmp_
     tier = "paper" if "epochs = 1" in parts.get("more", "") else "smoke"
     with pytest.raises(MilletError, match=f"(?s){message}"):
         load_experiment(write(tmp_path, **parts), tier)
+
+
+def test_a_dataset_that_is_not_there_is_looked_for_among_ones_own(tmp_path):
+    write_pumps(tmp_path, *PUMPS)
+    with pytest.raises(UnknownNameError, match=r"known: Pumps in .*data.*Did you mean 'Pumps'") as refused:
+        load_experiment(write(tmp_path, datasets='"Pumsp"'), path=tmp_path / "data")
+    assert len(str(refused.value)) < 300
+
+
+def test_a_network_that_is_not_the_papers_does_not_go_by_its_name(tmp_path):
+    settings = 'settings = { positions = false, padding = "zeros" }'
+    experiment = tiny(tmp_path, models=f'{{ backbones = ["fcn"], poolings = ["gap"], {settings} }}')
+    assert [model.name for model in experiment.models] == ["gap-fcn-padding=zeros-positions=False"]
 
 
 def test_a_tier_that_the_file_does_not_have_is_refused(tmp_path):
@@ -336,6 +362,39 @@ def test_a_part_of_a_grid_leaves_the_checkpoints_and_failures_of_the_rest_alone(
     assert not (folder / "cells").exists()
 
 
+def test_a_model_may_be_chosen_by_the_name_that_the_file_has_for_it(tmp_path):
+    cells = all_cells(tiny(tmp_path, models='"lite", "minirocket+lite"'))
+    assert [cell.model.name for cell in chosen(cells, ["lite"], None)] == ["conjunctive-lite"]
+    assert [cell.model.name for cell in chosen(cells, ["minirocket+lite"], None)] == ["minirocket+conjunctive-lite"]
+    with pytest.raises(UnknownNameError, match="Unknown dataset or model 'fcn'"):
+        chosen(cells, ["fcn"], None)
+
+
+def test_rows_of_changed_training_cases_do_not_join_others(tmp_path):
+    write_pumps(tmp_path, *PUMPS)
+    file = write(tmp_path, datasets='"Pumps"', models='"minirocket"', more="repeats = 2")
+    experiment, out = load_experiment(file, path=tmp_path / "data"), tmp_path / "run"
+    run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1, repeats=1)
+    (first,) = read_rows(out)
+    write_pumps(tmp_path, [[2 * values[0]] for values in PUMPS[0]], PUMPS[1])
+    failed = run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1).failed
+    assert [row["repeat"] for row in failed] == [1, ENSEMBLE]
+    assert "The training cases of Pumps are not those of its other rows" in failed[0]["error"]
+    # As the message says: without the rows, all is run again, and no model of the other cases is taken.
+    (out / "rows.jsonl").unlink()
+    assert not run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1).failed
+    assert {row["data_fingerprint"] for row in read_rows(out)}.isdisjoint({first["data_fingerprint"]})
+
+
+def test_where_nothing_can_be_measured_the_cell_says_so(tmp_path):
+    write_pumps(tmp_path, *PUMPS)
+    file = write(tmp_path, datasets='"Pumps"', models='"minirocket"')
+    file.write_text(file.read_text().replace('["accuracy", "aopcr"]', '["ndcg_at_n"]'))
+    experiment = load_experiment(file, path=tmp_path / "data")
+    (row,) = run_benchmark(experiment, tmp_path / "run", path=tmp_path / "data", n_jobs=1).failed
+    assert "Nothing can be measured on Pumps: ndcg_at_n" in row["error"]
+
+
 def test_a_plan_of_a_part_of_a_grid_shows_that_part(tmp_path):
     file = write(tmp_path, models='"lite", "fcn"', more="repeats = 3")
     assert describe_plan(file, "smoke", repeats=2, only=["conjunctive-lite"]).split("\n")[1].split()[:3] == [
@@ -371,6 +430,11 @@ def test_a_plan_says_that_cells_have_failed(tmp_path):
     (tmp_path / "run" / "rows.jsonl").write_text(json.dumps({**row, "status": "failed"}) + "\n")
     plan = describe_plan(file, "smoke", out=tmp_path / "run")
     assert "1 of 1 cell of the whole grid, 1 of them failed (--retry-failed" in plan
+    assert "Nothing is left to run" in plan
+    again = describe_plan(file, "smoke", out=tmp_path / "run", retry_failed=True)
+    assert again.split("\n")[1].split()[:2] == ["smoke", "1"]
+    with pytest.raises(StorageError, match="is a file"):
+        describe_plan(file, "smoke", out=file)
 
 
 def test_a_run_of_a_version_that_knew_one_precision_goes_on(tmp_path):

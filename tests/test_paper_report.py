@@ -213,12 +213,30 @@ class TestPublished:
         ("dataset,a\nBeef,0.5,0.6\n", "line 2: expected 2 cells"),
         ("dataset,a\nBeef,0.5\nBeef,0.6\n", "line 3: the dataset Beef was there before"),
         ("dataset,a\n\nBeef,high\n", "line 3: expected a number; got 'high'"),
+        ("dataset,a,a\nBeef,0.5,0.6\n", "line 1: a column is there twice"),
+        ('dataset,a\nBeef,"0.5\n', "is no CSV: unexpected end of data"),
+        (f'dataset,a\nBeef,"{"x" * 140_000}', "is no CSV: field larger than field limit"),
     ])  # fmt: skip
     def test_a_broken_file_is_refused_with_its_line(self, tmp_path, text, problem):
         path = tmp_path / "results.csv"
         path.write_text(text)
         with pytest.raises(DatasetFormatError, match=problem):
             read_results(path)
+
+    def test_blanks_around_cells_do_not_matter(self, tmp_path):
+        (tmp_path / "results.csv").write_text("dataset , a\nBeef , 0.5\n")
+        assert read_results(tmp_path / "results.csv") == {"Beef": {"a": 0.5}}
+
+    @pytest.mark.parametrize(("name", "problem"), [
+        ("authors/UCR/FCN/test_acc.csv", "expected columns <Pooling>FCN <run>, such as GAPFCN 0; got a"),
+        ("bakeoff/bakeoff_redux_85_accuracy_split0.csv", "expected columns FreshPRINCE, HC2.*; got a"),
+    ])  # fmt: skip
+    def test_a_file_without_any_column_that_is_looked_for_is_refused(self, tmp_path, name, problem):
+        write_csv(tmp_path / name, ["dataset", "a"], [["Beef", "0.5"]])
+        with pytest.raises(DatasetFormatError, match=problem):
+            Published(tmp_path).ensemble("Beef", "gap-fcn", "accuracy") or Published(tmp_path).other(
+                "Beef", "HC2", "accuracy"
+            )
 
 
 class TestRows:
@@ -239,8 +257,21 @@ class TestRows:
         rows[2]["accuracy"] = 0.7
         run = read_run(make_run(tmp_path, rows))
         assert run.single("Beef", "gap-fcn", "accuracy") == 0.5
-        assert run.ensemble("Beef", "gap-fcn", "accuracy") == run.value("Beef", "gap-fcn", "accuracy") == 0.7
+        assert run.ensemble("Beef", "gap-fcn", "accuracy") == 0.7
         assert run.single("Beef", "gap-fcn", "accuracy", "shap") == 0.9
+
+    def test_models_are_compared_by_ensembles_only_where_all_have_one(self, tmp_path):
+        rows = grid(["Beef", "Coffee"], ["gap-fcn", "gap-lite"], accuracy=0.5)
+        for row in rows:
+            row["accuracy"] = 0.7 if row["ensemble"] else 0.5
+        rows = [
+            row for row in rows if not (row["ensemble"] and (row["dataset"], row["model"]) == ("Beef", "gap-lite"))
+        ]
+        run = read_run(make_run(tmp_path, rows))
+        models = ["gap-fcn", "gap-lite", "unknown"]
+        assert run.alike("Beef", models, "accuracy") == ({"gap-fcn": 0.5, "gap-lite": 0.5}, False)
+        assert run.alike("Coffee", models, "accuracy") == ({"gap-fcn": 0.7, "gap-lite": 0.7}, True)
+        assert run.alike("Fish", models, "accuracy") == ({}, False)
 
     def test_a_last_line_that_was_cut_off_is_left_out_and_noted(self, tmp_path):
         make_run(tmp_path, grid(["Beef"], ["gap-fcn"]))
@@ -494,6 +525,34 @@ class TestUcr:
         assert "85 datasets" not in text
         assert "App." not in text
         assert "--published" not in text
+
+    def test_models_and_datasets_without_ensembles_do_not_vanish(self, tmp_path):
+        rows = grid(UCR, [*DUEL, "gap-fcn"])
+        singles = [row for row in rows if not row["ensemble"] or (row["dataset"], row["model"]) == (UCR[0], DUEL[0])]
+        text = write_report(make_run(tmp_path, singles, name="ucr")).path.read_text()
+        assert "tables of single models hold what those of ensembles lack" in text
+        assert line_of(text, "GAP FCN", "UCR: Accuracy of single models")[1] == "6"
+        assert line_of(text, "GAP InceptionTime", "UCR: Accuracy (App. D.3): 1 of 85 datasets")[1] == "1"
+        assert "UCR: Accuracy among 3 classifiers (App. D.3): 6 of 85 datasets" in text
+        assert "On all datasets our results are means of single models, for want of all ensembles." in text
+
+    def test_two_models_that_differ_everywhere_are_not_called_alike(self, tmp_path):
+        names = [f"Pump {number}" for number in range(10)]
+        rows = [row | {"balanced_accuracy": 0.6 + 0.1 * (row["model"] == "gap-lite")}
+                for row in grid(names, ["gap-lite", "gap-fcn"])]  # fmt: skip
+        text = write_report(make_run(tmp_path, rows, name="mine")).path.read_text()
+        assert line_of(text, "GAP LITE", "Balanced accuracy, who can't be told apart")[2] == "–"
+        assert "could be told apart" not in text
+        few = [row for row in rows if row["dataset"] in names[:4]]
+        assert "0.12: no pair could be told apart" in write_report(make_run(tmp_path, few, name="mine")).text
+
+    def test_an_ablation_names_its_backbone_and_what_it_leaves_out(self, tmp_path):
+        models = ["gap-fcn-step1", "conjunctive-fcn-step2", "conjunctive-fcn-step9"]
+        rows = grid(["BeetleFly", "Mine"], models, balanced_accuracy=0.75)
+        text = write_report(make_run(tmp_path, rows, name="ablation")).path.read_text()
+        assert "### Ablation of Conjunctive FCN: Balanced accuracy: 1 of 3 datasets" in text
+        assert line_of(text, "2. + MIL pooling")[1:] == ["0.750 ± 0.000", "0.750", "+0.000"]
+        assert "left out: Mine, conjunctive-fcn-step9." in text
 
     def test_models_on_datasets_of_ones_own_are_ranked_among_themselves(self, tmp_path):
         names, models = [f"Pump {letter}" for letter in "ABCDEFG"], ["gap-lite", "minirocket", "minirocket+gap-fcn"]

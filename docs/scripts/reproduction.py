@@ -87,7 +87,7 @@ def cost_table(runs: Iterable[Run], experiments: Path) -> Table:
     header = ("experiment, tier paper", "trainings", "done", "core hours left", "longest cell")
     covered = f"{len(done)} of {len(planned)} trainings done, each counted once"
     notes = (COSTS_NOTE, UNMEASURED_NOTE) if any(UNMEASURED in row for row in rows) else (COSTS_NOTE,)
-    return Table("What is left to run", "", covered, header, tuple(rows), notes)
+    return Table("What is left to run", "", covered, header, tuple(rows), notes, has_markup=True)
 
 
 def _trainings(cells: Iterable[Cell]) -> set[tuple[str, str, int]]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from millet.benchmark.experiment import Experiment
-from millet.benchmark.models import MethodSpec, ModelSpec
+from millet.benchmark.models import MethodSpec, ModelSpec, parse_models
 from millet.benchmark.rows import RowKey
 from millet.benchmark.sources import DataSpec
-from millet.errors import lookup
+from millet.errors import MilletError, lookup
 
 ENSEMBLE = -1
 
@@ -85,6 +85,7 @@ def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) ->
     """
     cells = list(cells)
     datasets, models = {cell.data.name for cell in cells}, {cell.model.name for cell in cells}
+    only = [_full_name(name, models) for name in only]
     for name in only:
         lookup("dataset or model", name, dict.fromkeys([*sorted(datasets), *sorted(models)]))
     wanted_datasets, wanted_models = datasets & set(only) or datasets, models & set(only) or models
@@ -95,6 +96,15 @@ def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) ->
         and cell.model.name in wanted_models
         and (repeats is None or 0 <= cell.repeat < repeats)
     ]
+
+
+def _full_name(name: str, models: Collection[str]) -> str:
+    """Return the whole name of a model that goes by a shorter one, too, such as "lite"; any other as given."""
+    try:
+        (full,) = (spec.name for spec in parse_models([name], repeats=1))
+    except MilletError:
+        return name
+    return full if full in models else name
 
 
 def outstanding(cells: Iterable[Cell], present: Collection[RowKey]) -> list[Cell]:

@@ -38,8 +38,7 @@ def open_run(folder: Path, experiment: Experiment) -> Iterator[RowsFile]:
         If the folder holds something else, can't be written to, or is in use by another process.
     """
     with ExitStack() as held:
-        if folder.exists() and not folder.is_dir():
-            raise StorageError(f"{folder} is a file; a run needs a folder. Choose one with --out.")
+        _refuse_file(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _refuse_foreign(folder)
@@ -59,12 +58,18 @@ def rows_so_far(folder: Path, experiment: Experiment) -> list[Row]:
     StorageError
         If the folder holds another run, or something else.
     """
-    if not folder.is_dir():
+    _refuse_file(folder)
+    if not folder.exists():
         return []
     _refuse_foreign(folder)
     if (folder / DESCRIPTION).exists():
         _refuse_other(folder / DESCRIPTION, _described(experiment))
     return whole_rows(folder)
+
+
+def _refuse_file(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise StorageError(f"{folder} is a file; a run needs a folder. Choose one with --out.")
 
 
 def _refuse_foreign(folder: Path) -> None:

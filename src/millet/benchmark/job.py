@@ -32,6 +32,10 @@ class Job:
         Threads to compute with; None leaves that to the worker.
     owner : int, optional
         The process that started the worker; the worker ends when that one has.
+    call : str
+        Which call of `run_benchmark` it is of: what a worker has read for another one may have changed since.
+    fingerprint : str, optional
+        Of the training cases that other rows of this dataset are of; None where there are none yet.
     """
 
     cell: Cell
@@ -44,6 +48,8 @@ class Job:
     path: Path | None
     n_threads: int | None = None
     owner: int | None = None
+    call: str = ""
+    fingerprint: str | None = None
 
     @property
     def checkpoints(self) -> Path:

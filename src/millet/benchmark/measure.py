@@ -15,6 +15,7 @@ from millet.benchmark.models import OWN, MethodSpec
 from millet.benchmark.rows import Row
 from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
+from millet.errors import ParameterError
 from millet.evaluation import METRICS, evaluate
 from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
@@ -98,7 +99,12 @@ def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanati
     available = {"labels", "scores"}
     available |= {"relevant"} if cases.relevant is not None else set()
     available |= {"members"} if explanation is not None and len(explanation.members) > 1 else set()
-    return [name for name in metrics if available.issuperset(METRICS[name])]
+    found = [name for name in metrics if available.issuperset(METRICS[name])]
+    if not found:
+        raise ParameterError(
+            f"Nothing can be measured on {cases.name}: {', '.join(metrics)} can't be computed there."
+        )
+    return found
 
 
 def _by_class(cases: Dataset, predicted: NDArray[Any], explanation: Explanation | None) -> Row:

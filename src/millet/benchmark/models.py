@@ -38,8 +38,9 @@ class ModelSpec:
     Attributes
     ----------
     name : str
-        "<pooling>-<backbone>", and the step of an ablation where there is one; or features of the fast lane, and head
-        and spread where the experiment names them; of an average, the names of its parts, joined by "+".
+        "<pooling>-<backbone>", and the step of an ablation or else the settings where there are any; or features of
+        the fast lane, and head and spread where the experiment names them; of an average, the names of its parts,
+        joined by "+".
     backbone, pooling : str
         Of the fast lane, the features and "instance"; of an average, those of its parts, joined by "+".
     ensemble : bool
@@ -137,7 +138,8 @@ def parse_models(items: list[Any], repeats: int) -> tuple[ModelSpec, ...]:
     specs: list[ModelSpec] = []
     for item in items:
         specs += _parse_name(item, repeats) if isinstance(item, str) else _parse_table(item, repeats)
-    refuse_duplicates("[[models]]", [spec.name for spec in specs])
+    # An average is the same in whatever order its parts are named.
+    refuse_duplicates("[[models]]", ["+".join(sorted(part.name for part in spec.singles)) for spec in specs])
     return tuple(specs)
 
 
@@ -169,9 +171,10 @@ def _parse_table(item: Any, repeats: int) -> list[ModelSpec]:
 def _parse_networks(table: Table, ensemble: bool) -> list[ModelSpec]:
     backbones, poolings = table.texts("backbones"), table.texts("poolings")
     settings = _parse_settings(Table("settings in [[models]]", table.take("settings", {})))
-    step = f"-step{settings['step']}" if "step" in settings else ""
+    # Another network than the paper's must not go by its name.
+    changed = [f"step{settings['step']}"] if "step" in settings else [f"{key}={settings[key]}" for key in settings]
     specs = [
-        ModelSpec(f"{pooling}-{backbone}{step}", backbone, pooling, ensemble, settings)
+        ModelSpec("-".join([pooling, backbone, *changed]), backbone, pooling, ensemble, settings)
         for backbone in backbones
         for pooling in poolings
     ]

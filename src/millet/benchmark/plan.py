@@ -25,6 +25,7 @@ def describe_plan(
     out: str | PathLike[str] | None = None,
     only: Collection[str] = (),
     repeats: int | None = None,
+    retry_failed: bool = False,
 ) -> str:
     """Return the cells of an experiment and what they are estimated to cost on one core of this machine.
 
@@ -40,7 +41,7 @@ def describe_plan(
         Cells at a time, to divide the hours by.
     out : path-like, optional
         A run folder. Only what it does not have yet is shown, and its rows tell how fast each backbone is.
-    only, repeats
+    only, repeats, retry_failed
         The part of the grid to show, as for `run_benchmark`.
 
     Raises
@@ -54,7 +55,8 @@ def describe_plan(
     plans = []
     for name in [tier] if is_of_a_part else tiers_of(file):
         planned = load_experiment(file, name, path)
-        cells = outstanding(chosen(all_cells(planned), only, repeats), {key_of(row) for row in rows})
+        present = {key_of(row) for row in rows if not (retry_failed and row["status"] == "failed")}
+        cells = outstanding(chosen(all_cells(planned), only, repeats), present)
         plans.append((planned, Costs(planned, None if path is None else Path(path), rows), cells))
     header = ["tier", "trainings", "ensembles", "core hours", "longest cell", f"with {counted(n_workers, 'worker')}"]
     totals = format_table(header, [_total(*plan, n_workers) for plan in plans], right=header[1:])
@@ -91,11 +93,12 @@ def _by_model(experiment: Experiment, costs: Costs, cells: Sequence[Cell]) -> st
         seconds[cell.model.name] += costs.seconds(cell)
     rows = [[name, n_cells[name], in_words(seconds[name] / n_cells[name]), _hours(seconds[name])] for name in n_cells]
     factors = {"dataset": len(experiment.datasets), "model": len(experiment.models), "repeat": experiment.repeats}
-    sizes = " x ".join(counted(number, word) for word, number in factors.items())
+    sizes = "The whole grid: " + " x ".join(counted(number, word) for word, number in factors.items())
     header = [experiment.tier, "cells", "mean cell", "core hours"]
     parts = [f"{sizes}; recipe: {experiment.recipe_name}"]
     parts += [format_table(header, rows, right=header[1:])] if rows else ["Nothing is left to run."]
-    parts += [f"Not here, so their size is a guess: {', '.join(costs.absent)}"] if costs.absent else []
+    absent = [name for name in costs.absent if name in {cell.data.name for cell in cells}]
+    parts += [f"Not here or not readable, so their size is a guess: {', '.join(absent)}"] if absent else []
     return "\n\n".join(parts)
 
 

@@ -6,7 +6,8 @@ One process writes: this one. Workers train and measure; what they return is app
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection
+import uuid
+from collections.abc import Callable, Collection, Iterable
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, final
@@ -150,6 +151,9 @@ class _Run:
         self._grid = Grid(left, rows.rows, experiment.repeats, costs.seconds)
         self._n_left = len(left)
         self._n_done = 0
+        self._call = uuid.uuid4().hex
+        self._fingerprints: dict[str, str] = {}
+        self._note_fingerprints(rows.rows)
         # Of the cells that succeeded: the others took less than their estimates, or more, for reasons of their own.
         self._estimated = self._taken = 0.0
 
@@ -177,7 +181,15 @@ class _Run:
             path=self._path,
             n_threads=pool.n_threads,
             owner=pool.owner,
+            call=self._call,
+            fingerprint=self._fingerprints.get(cell.data.name),
         )
+
+    def _note_fingerprints(self, rows: Iterable[Row]) -> None:
+        """Remember which training cases the rows of a dataset are of, so that no others join them."""
+        for row in rows:
+            if row["status"] == "done" and isinstance(row.get("data_fingerprint"), str):
+                self._fingerprints.setdefault(row["dataset"], row["data_fingerprint"])
 
     def _store(self, result: CellResult) -> None:
         if result.fatal:
@@ -191,6 +203,7 @@ class _Run:
 
     def _record(self, cell: Cell, rows: list[Row], seconds: float) -> None:
         self._append(cell, rows)
+        self._note_fingerprints(rows)
         self._grid.finish(cell, rows)
         self._n_done += 1
         if all(row["status"] == "done" for row in rows):

@@ -18,9 +18,10 @@ from millet.datasets import Dataset, list_datasets, load_dataset, make_web_traff
 from millet.datasets.catalogue import MULTIVARIATE_DATASETS, PAPER_DATASETS, WEB_TRAFFIC, entries, find
 from millet.datasets.locate import plain_name
 from millet.datasets.web_traffic import PUBLISHED_SEED
-from millet.errors import ParameterError, lookup
+from millet.errors import ParameterError, UnknownNameError, did_you_mean
 
 ALL_OF_PAPER = "paper85"
+LONGEST_NAME = 100  # files are named after it
 GENERATOR_KEYS = ("n_cases_per_class", "classes", "n_timepoints", "sampling_interval", "random_state")
 
 
@@ -104,9 +105,18 @@ def _known_name(name: str, path: Path | None) -> str:
     found = find(plain_name(name))
     if found is not None:
         return found.name
-    if name not in _names_in(path):
-        others = dict.fromkeys((*MULTIVARIATE_DATASETS, WEB_TRAFFIC.name, ALL_OF_PAPER))
-        lookup("dataset", name, {**entries(), **others})
+    here = _names_in(path)
+    if name not in here and name not in (*MULTIVARIATE_DATASETS, WEB_TRAFFIC.name):
+        hint = did_you_mean(name, here) or did_you_mean(
+            name, [*entries(), *MULTIVARIATE_DATASETS, WEB_TRAFFIC.name, ALL_OF_PAPER]
+        )
+        where = "the cache" if path is None else str(path)
+        own = ", ".join(sorted(here - {*entries(), *MULTIVARIATE_DATASETS, WEB_TRAFFIC.name}))
+        known = f"{own} in {where}, {ALL_OF_PAPER}" if own else ALL_OF_PAPER
+        raise UnknownNameError(
+            f"Unknown dataset {name!r}; known: {known}, {WEB_TRAFFIC.name} and the names of the UCR and UEA "
+            f"archives, which `millet datasets` lists.{hint}"
+        )
     return name
 
 
@@ -124,7 +134,14 @@ def _generated(item: Any) -> DataSpec:
         )
     arguments = {key: table.take(key, None) for key in GENERATOR_KEYS if key in table}
     table.optional_integer("n_cases_per_class", at_least=1)
+    table.optional_integer("random_state", at_least=0)
     table.finish()
     # Half a second that saves a grid of cells that all fail: generate the smallest such dataset now.
-    make_web_traffic(**{**arguments, "n_cases_per_class": 1})
+    smallest = make_web_traffic(**{**arguments, "n_cases_per_class": 1})
+    if len(smallest) < 2:
+        raise ParameterError(f"The generated dataset {name!r} has one class; a classifier needs at least two.")
+    if len(name) > LONGEST_NAME:
+        raise ParameterError(
+            f"The name of a generated dataset may have {LONGEST_NAME} letters; {name[:20]!r}… has {len(name)}."
+        )
     return DataSpec(name, arguments)

@@ -50,7 +50,8 @@ class Table:
         """Return a string; one that is not empty where there is no default."""
         value = self.take(key, default)
         if not isinstance(value, str) or not value:
-            raise ParameterError(f"{key} in {self.where} must be a string; got {value!r}.")
+            found = self._missing(key) if value is None else f"got {value!r}."
+            raise ParameterError(f"{key} in {self.where} must be a string; {found}")
         return value
 
     def flag(self, key: str, default: bool) -> bool:

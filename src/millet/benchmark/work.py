@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from millet.averaged import AveragedClassifier
+from millet.bags import as_bags
 from millet.benchmark.cells import Cell
 from millet.benchmark.job import Job, failure_row, identity, provenance
 from millet.benchmark.measure import measure
@@ -31,12 +32,13 @@ from millet.benchmark.provenance import PeakMemory
 from millet.benchmark.rows import Row, keep_row, kept_rows
 from millet.benchmark.sources import DataSpec
 from millet.classifier import MilletClassifier
-from millet.contract import EvidenceClassifier
+from millet.contract import EvidenceClassifier, data_summary
 from millet.datasets import Dataset
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.dataset import Series
 from millet.datasets.web_traffic import WebTraffic
 from millet.errors import LabelError, StorageError
+from millet.labels import encode_labels
 from millet.loading import load_classifier
 from millet.locks import locked
 from millet.report.evidence import save_evidence
@@ -101,10 +103,28 @@ def _rows(job: Job, started: float) -> Iterator[Row]:
 def _prepared(job: Job) -> tuple[EvidenceClassifier, Dataset]:
     """Return the trained model and the test split."""
     PeakMemory.start()
-    train, test = _splits(job.cell.data, job.path)
+    train, test = _splits(job.cell.data, job.path, job.call)
     if train.y is None or test.y is None:
         raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
-    return (_ensemble if job.cell.is_ensemble else _trained)(job, train.X, train.y), test
+    cases = _Cases(train.X, train.y, _fingerprint(train.X, train.y))
+    if job.fingerprint not in (None, cases.fingerprint):
+        raise StorageError(
+            f"The training cases of {job.cell.data.name} are not those of its other rows in this run: the dataset "
+            "has changed since, or --path leads to another one of this name. Choose another folder with --out, or "
+            f"remove the rows of {job.cell.data.name} from rows.jsonl."
+        )
+    return (_ensemble if job.cell.is_ensemble else _trained)(job, cases), test
+
+
+class _Cases(NamedTuple):
+    X: Series
+    y: NDArray[Any]
+    fingerprint: str
+
+
+def _fingerprint(X: Series, y: NDArray[Any]) -> str:
+    bags = as_bags(X)
+    return str(data_summary(bags, encode_labels(y, len(bags))[1])["fingerprint"])
 
 
 def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset, started: float) -> Row:
@@ -139,24 +159,27 @@ def _is_worth_pictures(job: Job) -> bool:
 _latest: tuple[Any, tuple[Dataset, Dataset]] | None = None
 
 
-def _splits(data: DataSpec, path: Path | None) -> tuple[Dataset, Dataset]:
+def _splits(data: DataSpec, path: Path | None, call: str) -> tuple[Dataset, Dataset]:
     """Load a dataset, unless it is the one of the cell before."""
     global _latest
-    if _latest is None or _latest[0] != (data, path):
+    if _latest is None or _latest[0] != (data, path, call):
         _latest = None
-        _latest = (data, path), data.load(path)
+        _latest = (data, path, call), data.load(path)
     return _latest[1]
 
 
-def _trained(job: Job, X: Series, y: NDArray[Any]) -> EvidenceClassifier:
+def _trained(job: Job, cases: _Cases) -> EvidenceClassifier:
     folder = job.model_folder
     job.checkpoints.mkdir(parents=True, exist_ok=True)
     # A worker that was given up for lost may still be at it; the second one finds the first one's model.
     with locked(job.checkpoints.with_suffix(".lock")):
         if (folder / "model.json").exists():
-            return _loaded(folder)
+            found = _loaded(folder)
+            # Else its rows were removed to run it again on cases that were mended.
+            if found.training_summary_["fingerprint"] == cases.fingerprint:
+                return found
         classifier = _untrained(job)
-        classifier.fit(X, y)
+        classifier.fit(cases.X, cases.y)
         classifier.save(folder)
         shutil.rmtree(job.checkpoints, ignore_errors=True)
     return _loaded(folder)
@@ -202,13 +225,9 @@ def _untrained_single(job: Job, model: ModelSpec) -> EvidenceClassifier:
     )
 
 
-def _ensemble(job: Job, X: Series, y: NDArray[Any]) -> EvidenceClassifier:
+def _ensemble(job: Job, cases: _Cases) -> EvidenceClassifier:
     """Put the members into one classifier, which averages their logits; those that are lost are trained again."""
-    members = [_trained(job.of_member(repeat), X, y) for repeat in range(job.n_members)]
-    if len({member.training_summary_["fingerprint"] for member in members}) > 1:
-        raise StorageError(
-            f"The members of {job.cell.title} were trained on different data; the dataset has changed amidst the run."
-        )
+    members = [_trained(job.of_member(repeat), cases) for repeat in range(job.n_members)]
     networks = [member for member in members if isinstance(member, MilletClassifier)]
     return _ensemble_of_networks(networks) if networks else AveragedClassifier.of_fitted(members)
 

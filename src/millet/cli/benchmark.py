@@ -49,7 +49,11 @@ def benchmark(
 
     if plan:
         workers = _n_workers(n_jobs)
-        click.echo(describe_plan(experiment, tier, path, workers, out=out, only=only, repeats=repeats))
+        click.echo(
+            describe_plan(
+                experiment, tier, path, workers, out=out, only=only, repeats=repeats, retry_failed=retry_failed
+            )
+        )
         return
     if out is None:
         raise ParameterError("Say where the rows go: --out runs/NAME. Or ask what it will cost: --plan.")

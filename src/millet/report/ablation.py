@@ -7,11 +7,12 @@ Out: one `Section`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from statistics import stdev
 
-from millet.report.layout import NONE, Section, Table, mean, shown, shown_difference
-from millet.report.names import METRICS
+from millet.report.layout import NONE, Section, Table, mean, shown, shown_difference, without_empty_columns
+from millet.report.names import METRICS, model_title
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import Run
@@ -27,19 +28,33 @@ STEPS = {
 DATASETS = ("BeetleFly", "Lightning7", "FaceAll")
 
 
+METRICS_SHOWN = ("balanced_accuracy", "aopcr")
+PAPER_BACKBONE = "inceptiontime"
+
+
 def ablation_section(run: Run, published: Published) -> Section:
-    """Return the six steps from GAP to the whole model, for both metrics."""
+    """Return the six steps from GAP to the whole model, for both metrics and every backbone that has steps."""
     names = _datasets(run)
-    notes = () if set(names) <= set(DATASETS) else ("None of the datasets is one of the paper's three.",)
-    return Section(
-        "Ablation", tuple(_steps(run, names, metric) for metric in ("balanced_accuracy", "aopcr")), (), notes
+    notes: tuple[str, ...] = (
+        () if set(names) <= set(DATASETS) else ("None of the datasets is one of the paper's three.",)
     )
+    left_out = [name for name in run.datasets if name not in names]
+    left_out += [model for model in run.models if _step_of(model) not in range(1, len(STEPS) + 1)]
+    if left_out:
+        notes = (*notes, f"Not among the paper's datasets and steps, and left out: {', '.join(left_out)}.")
+    tables = [_steps(run, names, metric, backbone) for backbone in _backbones(run) for metric in METRICS_SHOWN]
+    return Section("Ablation", tuple(tables), (), notes)
 
 
-def step_means(run: Run, metric: str) -> tuple[list[float | None], list[float | None]]:
-    """Return the means of all steps over the datasets of a run, ours and the paper's."""
+def step_means(
+    run: Run, metric: str, backbone: str = PAPER_BACKBONE
+) -> tuple[list[float | None], list[float | None]]:
+    """Return the means of all steps over the datasets of a run, ours and the paper's, which has one backbone."""
     names, paper = _datasets(run), paper_table(f"ablation_{metric}")
-    ours = [mean([_value(run, name, number, metric) for name in names]) for number in range(1, len(STEPS) + 1)]
+    numbers = range(1, len(STEPS) + 1)
+    ours = [mean([_value(run, name, number, metric, backbone) for name in names]) for number in numbers]
+    if backbone != PAPER_BACKBONE:
+        return ours, [None] * len(STEPS)
     return ours, [mean([paper.value(metric, step, name) for name in names]) for step in STEPS]
 
 
@@ -47,42 +62,56 @@ def _datasets(run: Run) -> list[str]:
     return [name for name in DATASETS if name in run.datasets] or list(run.datasets)
 
 
-def _steps(run: Run, names: Sequence[str], metric: str) -> Table:
+def _backbones(run: Run) -> list[str]:
+    """Return the backbones of models that are steps; that of the paper where there are none."""
+    models = [model for model in run.models if _step_of(model) is not None]
+    return list(dict.fromkeys(model.split("-")[1] for model in models)) or [PAPER_BACKBONE]
+
+
+def _step_of(model: str) -> int | None:
+    found = re.fullmatch(r"\w+-\w+-step(\d+)", model)
+    return int(found[1]) if found else None
+
+
+def _steps(run: Run, names: Sequence[str], metric: str, backbone: str) -> Table:
     paper = paper_table(f"ablation_{metric}")
-    ours, theirs = step_means(run, metric)
+    ours, theirs = step_means(run, metric, backbone)
+    is_the_papers = backbone == PAPER_BACKBONE
     rows: list[tuple[str, ...]] = []
     for place, (step, title) in enumerate(STEPS.items()):
         cells = [
-            f"{_with_error(run, name, place + 1, metric)} ({shown(paper.value(metric, step, name))})"
+            _with_error(run, name, place + 1, metric, backbone)
+            + (f" ({shown(paper.value(metric, step, name))})" if is_the_papers else "")
             for name in names
         ]
         gains = [NONE if place == 0 else shown_difference(found[place], found[place - 1]) for found in (ours, theirs)]
         rows.append((title, *cells, shown(ours[place]), shown(theirs[place]), *gains))
-    header = ("step", *(f"{name} (paper)" for name in names), "mean", "paper's", "gain", "paper's ")
+    named = (f"{name} (paper)" if is_the_papers else name for name in names)
+    header, shown_rows = without_empty_columns(("step", *named, "mean", "paper's", "gain", "paper's "), rows)
     shared = f"{sum(name in DATASETS for name in names)} of {len(DATASETS)} datasets"
-    title = f"Ablation of Conjunctive InceptionTime: {METRICS[metric].title}"
+    title = f"Ablation of {model_title(f'conjunctive-{backbone}')}: {METRICS[metric].title}"
     notes = (
-        "Steps 1 to 5 are means of single models, ± the standard error of the mean; step 6 is their ensemble. The "
-        "paper's means are those of the same datasets.",
+        "Steps 1 to 5 are means of single models, ± the standard error of the mean; step 6 is their ensemble."
+        + (" The paper's means are those of the same datasets." if is_the_papers else ""),
     )
-    return Table(title, paper.table, shared, header, tuple(rows), notes)
+    return Table(title, paper.table if is_the_papers else "", shared, header, shown_rows, notes)
 
 
-def _with_error(run: Run, dataset: str, step: int, metric: str) -> str:
-    model = _model(run, step)
+def _with_error(run: Run, dataset: str, step: int, metric: str, backbone: str) -> str:
+    model = _model(run, step, backbone)
     runs = () if model is None or step == len(STEPS) else run.runs(dataset, model, metric)
     error = f" ± {stdev(runs) / math.sqrt(len(runs)):.3f}" if len(runs) > 1 else ""
-    return f"{shown(_value(run, dataset, step, metric))}{error}"
+    return f"{shown(_value(run, dataset, step, metric, backbone))}{error}"
 
 
-def _value(run: Run, dataset: str, step: int, metric: str) -> float | None:
+def _value(run: Run, dataset: str, step: int, metric: str, backbone: str) -> float | None:
     if step < len(STEPS):
-        model = _model(run, step)
+        model = _model(run, step, backbone)
         return None if model is None else run.single(dataset, model, metric)
     # The last step puts the models of the one before together.
-    models = (model for number in (step, step - 1) if (model := _model(run, number)) is not None)
+    models = (model for number in (step, step - 1) if (model := _model(run, number, backbone)) is not None)
     return next((value for model in models if (value := run.ensemble(dataset, model, metric)) is not None), None)
 
 
-def _model(run: Run, step: int) -> str | None:
-    return next((model for model in run.models if model.endswith(f"-step{step}")), None)
+def _model(run: Run, step: int, backbone: str) -> str | None:
+    return next((model for model in run.models if model.endswith(f"-{backbone}-step{step}")), None)

@@ -79,7 +79,8 @@ def claims_table(parts: Sequence[Part], published: Published, reasons: Mapping[s
         rows.append((where, finding.ours, finding.paper, finding.holds, reason))
     counted = ", ".join(f"{n} {verdict}" for verdict in (YES, PARTLY, NO) if (n := verdicts[verdict]))
     covered = f"{verdicts.total()} of {len(CLAIMS)} claims judged" + (f": {counted}" if counted else "")
-    return Table("What holds", "", covered, ("the paper's claim", "ours", "paper", "holds", "why not"), tuple(rows))
+    header = ("the paper's claim", "ours", "paper", "holds", "why not")
+    return Table("What holds", "", covered, header, tuple(rows), is_text=True, has_markup=True)
 
 
 def _first_finding(

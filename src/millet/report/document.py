@@ -126,7 +126,7 @@ def write_report(
     target = Path(folder) / "report" if out is None else Path(out)
     names, notes = chosen_sections(run)
     sections = [build_section(name, run, results, path) for name in names]
-    comparable = are_of_the_paper(run.datasets) or WEB_TRAFFIC.name in run.datasets
+    comparable = bool(run.done) and (are_of_the_paper(run.datasets) or WEB_TRAFFIC.name in run.datasets)
     notes = (*run.notes, *notes, *(missing_notes(results) if comparable else ()))
     pictures = tuple(save_pictures(section, target) for section in sections)
     with atomic_path(target / "report.md") as temporary:
@@ -234,12 +234,12 @@ def failures_table(run: Run) -> Table | None:
             row.model,
             "ensemble" if row.ensemble else str(row.repeat),
             row.method,
-            " ".join(row.error.split()),
+            "".join(letter if letter.isprintable() else "�" for letter in " ".join(row.error.split())),
         )
         for row in run.failed
     )
     covered = f"{len(run.failed)} of {len(run.failed) + len(run.done)} rows"
-    return Table("Failed", "", covered, ("dataset", "model", "repeat", "method", "error"), rows)
+    return Table("Failed", "", covered, ("dataset", "model", "repeat", "method", "error"), rows, is_text=True)
 
 
 def _markdown(run: Run, sections: list[Section], notes: tuple[str, ...]) -> str:

@@ -34,12 +34,15 @@ class Field:
         Those on which all have a result.
     values : ndarray of shape (n_datasets, n_classifiers)
         Results.
+    of_singles : tuple of str
+        Datasets on which ours are means of single models, because not all of ours have an ensemble there.
     """
 
     classifiers: tuple[str, ...]
     ours: tuple[bool, ...]
     datasets: tuple[str, ...]
     values: NDArray[np.float64]
+    of_singles: tuple[str, ...] = ()
 
     def column(self, classifier: str) -> NDArray[np.float64]:
         """Return a classifier's results, of shape (n_datasets,)."""
@@ -51,10 +54,25 @@ class Field:
         is_ours = self.ours[self.classifiers.index(classifier)] and not all(self.ours)
         return f"{model_title(classifier)}{' (ours)' if is_ours else ''}"
 
+    def has_ours_among(self, *classifiers: str) -> bool:
+        """Return whether all of these are there, and any of them is ours."""
+        places = [self.classifiers.index(name) for name in classifiers if name in self.classifiers]
+        return len(places) == len(classifiers) and any(self.ours[place] for place in places)
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to say where nothing is ours."""
-        return () if any(self.ours) else ("None of these results is ours: all are published ones.",)
+        """What to say where nothing is ours, and where ours are not of ensembles."""
+        if not any(self.ours):
+            return ("None of these results is ours: all are published ones.",)
+        if not self.of_singles:
+            return ()
+        where = (
+            "all datasets"
+            if len(self.of_singles) == len(self.datasets)
+            else f"{len(self.of_singles)} of the datasets"
+        )
+        published = "" if all(self.ours) else "; published ones are of ensembles"
+        return (f"On {where} our results are means of single models, for want of all ensembles{published}.",)
 
 
 def gather_field(
@@ -87,23 +105,27 @@ def gather_field(
     Field
     """
     own = _covering(run, models, datasets, metric)
-    common = [name for name in datasets if all(run.value(name, model, metric) is not None for model in own)]
+    common = [name for name in datasets if all(run.has(name, model, metric) for model in own)]
+    results = {name: run.alike(name, own, metric) for name in common}
     columns: dict[str, tuple[bool, list[float | None]]] = {}
     for model in models:
         is_ours = with_ours and model in own
-        source = run.value if is_ours else published.ensemble
-        columns[model] = (is_ours, [source(name, model, metric) for name in common])
+        columns[model] = (
+            is_ours,
+            [
+                results[name].values.get(model) if is_ours else published.ensemble(name, model, metric)
+                for name in common
+            ],
+        )
     for classifier in STATE_OF_THE_ART:
         columns[classifier] = (False, [published.other(name, classifier, metric) for name in common])
     kept = {name: column for name, column in columns.items() if any(value is not None for value in column[1])}
     table = np.array([column for _, column in kept.values()], dtype=np.float64).T.reshape(len(common), len(kept))
     whole: NDArray[np.bool_] = np.isfinite(table).all(axis=1)  # type: ignore[assignment]
-    return Field(
-        tuple(kept),
-        tuple(is_ours for is_ours, _ in kept.values()),
-        tuple(name for name, is_whole in zip(common, whole, strict=True) if is_whole),
-        table[whole],
-    )
+    shared = tuple(name for name, is_whole in zip(common, whole, strict=True) if is_whole)
+    ours = tuple(is_ours for is_ours, _ in kept.values())
+    of_singles = tuple(name for name in shared if any(ours) and not results[name].are_ensembles)
+    return Field(tuple(kept), ours, shared, table[whole], of_singles)
 
 
 def _covering(run: Run, models: Sequence[str], datasets: Sequence[str], metric: str) -> list[str]:
@@ -111,6 +133,6 @@ def _covering(run: Run, models: Sequence[str], datasets: Sequence[str], metric: 
 
     A model that the benchmark has only begun with would leave the others next to nothing to be compared on.
     """
-    counts = {model: sum(run.value(name, model, metric) is not None for name in datasets) for model in models}
+    counts = {model: sum(run.has(name, model, metric) for name in datasets) for model in models}
     most = max(counts.values(), default=0)
     return [model for model, count in counts.items() if count and 2 * count >= most]

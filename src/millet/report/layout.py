@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,13 +28,19 @@ TERMINAL_ROWS = 60
 
 
 def no_markup(text: str) -> str:
-    """Return text for Markdown in which names of files and classes can't become tags.
+    r"""Return text for Markdown in which names of files and classes can't become tags, links or emphasis.
 
     Examples
     --------
-    >>> no_markup("<b>Beef & Ham")
-    '&lt;b&gt;Beef &amp; Ham'
+    >>> print(no_markup("<b>Beef & *Ham* [x](y) _z_ n_epochs"))
+    &lt;b&gt;Beef &amp; \*Ham\* \[x](y) \_z\_ n_epochs
     """
+    # Within a word, an underscore is none.
+    return no_tags(re.sub(r"[\\`*\[~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text))
+
+
+def no_tags(text: str) -> str:
+    """Return Markdown in which nothing can become a tag; it may hold links, code and emphasis of our own."""
     return html.escape(text, quote=False)
 
 
@@ -57,6 +64,10 @@ class Table:
         What a reader should know.
     is_detail : bool
         Whether a page that shows many tables may fold it away.
+    is_text : bool
+        Whether the other columns are no numbers, but text.
+    has_markup : bool
+        Whether cells and notes are Markdown of our own, with links and code, and not data.
     """
 
     title: str
@@ -66,6 +77,8 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     is_detail: bool = False
+    is_text: bool = False
+    has_markup: bool = False
 
     @property
     def heading(self) -> str:
@@ -75,18 +88,17 @@ class Table:
 
     def to_markdown(self, level: int = 3) -> str:
         """Return the table as Markdown, under a heading of its own."""
-        right = ["---", *["--:"] * (len(self.header) - 1)]
-        lines = [self.header, right, *self.rows]
-        table = "\n".join(
-            "| " + " | ".join(no_markup(cell).replace("|", r"\|") for cell in line) + " |" for line in lines
-        )
-        return "\n\n".join([f"{'#' * level} {no_markup(self.heading)}", table, *map(no_markup, self.notes)])
+        clean = no_tags if self.has_markup else no_markup
+        lines = [[clean(cell).replace("|", r"\|") for cell in line] for line in (self.header, *self.rows)]
+        lines.insert(1, ["---", *["---" if self.is_text else "--:"] * (len(self.header) - 1)])
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return "\n\n".join([f"{'#' * level} {no_markup(self.heading)}", table, *map(clean, self.notes)])
 
     def to_text(self) -> str:
         """Return the table for a terminal; of a very long one, only how long it is."""
         if len(self.rows) > TERMINAL_ROWS:
             return f"{self.heading}\n\n{len(self.rows)} rows, to be found in the Markdown file."
-        table = format_table(self.header, self.rows, right=self.header[1:])
+        table = format_table(self.header, self.rows, right=() if self.is_text else self.header[1:])
         return "\n".join([self.heading, "", table, *(["", *self.notes] if self.notes else [])])
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from millet.datasets.catalogue import WEB_TRAFFIC
-from millet.report.cost import PAPER_EPOCHS
 from millet.report.layout import Table, mean, shown
-from millet.report.names import METRICS, MODELS, model_title
+from millet.report.names import METRICS, MODELS, PAPER_EPOCHS, model_title
 from millet.report.published import Published
 from millet.report.rows import OWN, Run
 

@@ -86,7 +86,7 @@ def overview(parts: Sequence[Part]) -> Table:
     whole = {part.name for part in parts if _state(part) == "whole"}
     covered = f"{len(whole)} of {len(ITEMS)} items whole, {len(begun - whole)} in part"
     header = ("item", "in the paper", "run", "recipe", "covers", "state")
-    return Table("At a glance", "", covered, header, tuple(rows))
+    return Table("At a glance", "", covered, header, tuple(rows), is_text=True, has_markup=True)
 
 
 def _recipe(run: Run) -> str:

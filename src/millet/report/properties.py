@@ -37,10 +37,10 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
     """Return how results depend on the datasets' properties."""
     names, notes = ucr_datasets(run)
     field = gather_field(run, published, (BEST, RIVALS[0]), names, "balanced_accuracy")
-    if BEST not in field.classifiers or len(field.classifiers) < 2:
+    if not any(field.has_ours_among(BEST, rival) for rival in RIVALS):
         note = f"This compares {model_title(BEST)} with GAP and the state of the art: run both, or give --published."
         return Section("Dataset properties", notes=(*notes, note))
-    rivals = [rival for rival in RIVALS if rival in field.classifiers]
+    rivals = [rival for rival in RIVALS if field.has_ours_among(BEST, rival)]
     field = _narrowed(field, [BEST, *rivals])
     imbalance, missing = _imbalance(field, rivals, path)
     tables, pictures = ([imbalance[0]], [imbalance[1]]) if imbalance else ([], [])
@@ -71,7 +71,7 @@ def balance_of(name: str, path: str | os.PathLike[str] | None = None) -> float |
 def _narrowed(field: Field, classifiers: Sequence[str]) -> Field:
     places = [field.classifiers.index(name) for name in classifiers]
     ours = tuple(field.ours[place] for place in places)
-    return Field(tuple(classifiers), ours, field.datasets, field.values[:, places])
+    return Field(tuple(classifiers), ours, field.datasets, field.values[:, places], field.of_singles)
 
 
 def _imbalance(

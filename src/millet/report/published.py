@@ -66,7 +66,7 @@ class Published:
         bakeoff = METRICS[metric].bakeoff
         if not bakeoff:
             return None
-        line = self._file(f"bakeoff/bakeoff_redux_85_{bakeoff}_split0.csv").get(dataset, {})
+        line = self._file(f"bakeoff/bakeoff_redux_85_{bakeoff}_split0.csv", "").get(dataset, {})
         value = line.get(STATE_OF_THE_ART.get(classifier, classifier), math.nan)
         return value if math.isfinite(value) else None
 
@@ -78,18 +78,32 @@ class Published:
         kind = "WebTraffic" if dataset == WEB_TRAFFIC.name else "UCR"
         if metric == "ndcg_at_n" and kind == "UCR":
             return "", {}  # nobody knows which timepoints are relevant there
-        results = self._file(f"authors/{kind}/{BACKBONES[backbone]}/test_{authors}.csv")
+        results = self._file(f"authors/{kind}/{BACKBONES[backbone]}/test_{authors}.csv", BACKBONES[backbone])
         return f"{POOLINGS[pooling]}{BACKBONES[backbone]}", results.get(dataset, {})
 
-    def _file(self, name: str) -> Results:
+    def _file(self, name: str, backbone: str) -> Results:
+        """Return the results of a file, of the authors' models with a backbone or, without one, of the bake-off."""
         if self.folder is None:
             return {}
         if name not in self._read:
             path = self.folder / name
             self._read[name] = read_results(path) if path.is_file() else {}
-            if not path.is_file():
+            if path.is_file():
+                _refuse_strange_columns(path, self._read[name], backbone)
+            else:
                 self.missing.append(name)
         return self._read[name]
+
+
+def _refuse_strange_columns(path: Path, results: Results, backbone: str) -> None:
+    """Refuse a file none of whose columns is one that is looked for: its results would be missing without a word."""
+    if not results:
+        raise DatasetFormatError(path, "expected a line for each dataset below the header.")
+    columns = next(iter(results.values()))
+    known = {f"{pooling}{backbone}" for pooling in POOLINGS.values()} if backbone else set(STATE_OF_THE_ART.values())
+    if not any(re.sub(r"(Ensemble)? \d+$", "", name) in known for name in columns):
+        wanted = f"<Pooling>{backbone} <run>, such as GAP{backbone} 0" if backbone else ", ".join(sorted(known))
+        raise DatasetFormatError(path, f"expected columns {wanted}; got {', '.join(list(columns)[:5])}.", 1)
 
 
 def read_results(path: Path) -> Results:
@@ -113,28 +127,30 @@ def read_results(path: Path) -> Results:
     except UnicodeDecodeError as error:
         raise DatasetFormatError(path, f"expected text in UTF-8; {error.reason} at byte {error.start}.") from None
     with io.StringIO(text, newline="") as file:
-        lines = csv.reader(file)
-        header = next(lines, None)
-        if not header or len(header) < 2:
-            raise DatasetFormatError(path, "expected a header: the dataset, then one column for each classifier.", 1)
-        results: Results = {}
-        for line in lines:
-            if not line:
-                continue
-            if len(line) != len(header):
-                raise DatasetFormatError(
-                    path, f"expected {len(header)} cells as in the header; got {len(line)}.", lines.line_num
-                )
-            if line[0] in results:
-                raise DatasetFormatError(path, f"the dataset {line[0]} was there before.", lines.line_num)
-            results[line[0]] = {
-                column: _number(cell, path, lines.line_num) for column, cell in zip(header[1:], line[1:], strict=True)
-            }
+        reader = csv.reader(file, strict=True)
+        try:
+            lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader if line]
+        except csv.Error as error:
+            raise DatasetFormatError(path, f"is no CSV: {error}.", reader.line_num) from None
+    header = lines[0][1] if lines else []
+    if len(header) < 2:
+        raise DatasetFormatError(path, "expected a header: the dataset, then one column for each classifier.", 1)
+    if len(set(header)) < len(header):
+        raise DatasetFormatError(path, "a column is there twice.", 1)
+    results: Results = {}
+    for number, line in lines[1:]:
+        if len(line) != len(header):
+            raise DatasetFormatError(path, f"expected {len(header)} cells as in the header; got {len(line)}.", number)
+        if line[0] in results:
+            raise DatasetFormatError(path, f"the dataset {line[0]} was there before.", number)
+        results[line[0]] = {
+            column: _number(cell, path, number) for column, cell in zip(header[1:], line[1:], strict=True)
+        }
     return results
 
 
 def _number(cell: str, path: Path, line: int) -> float:
-    if not cell.strip():
+    if not cell:
         return math.nan
     try:
         return float(cell)

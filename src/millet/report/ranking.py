@@ -15,7 +15,7 @@ from millet.datasets.catalogue import PAPER_DATASETS
 from millet.report.critical_difference import plot_critical_difference
 from millet.report.field import SHORT, Field, gather_field
 from millet.report.figures import plot_head_to_head, plot_trade_off
-from millet.report.layout import NONE, Picture, Section, Table, shown, without_empty_columns
+from millet.report.layout import NONE, Picture, Section, Table, mean, shown, without_empty_columns
 from millet.report.names import METRICS, MODELS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
@@ -37,7 +37,7 @@ HEADER = (
 )
 WIN_DECIMALS = 3
 LEVEL = 0.05  # of significance
-TELLING = 0.001  # a least possible p above this makes a test of all pairs blunt
+BLUNT = LEVEL / 10  # a least possible p above this
 BEST, RIVALS = "conjunctive-inceptiontime", ("gap-inceptiontime", "HC2", "Hydra-MR")
 LOSS_NOTE = (
     "The paper's losses of the state of the art are in bits, of probabilities clipped at 0.01; all others are in "
@@ -45,6 +45,7 @@ LOSS_NOTE = (
 )
 
 
+AXES = ("accuracy", "aopcr")  # of the trade-off
 METRICS_RANKED = ("accuracy", "balanced_accuracy", "auroc", "loss")
 
 
@@ -74,10 +75,10 @@ def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tu
     ]
     pictures: list[Picture] = []
     field = gather_field(run, published, SHORT, names, "balanced_accuracy")
-    if len(field.datasets) > 1 and len(field.classifiers) > 1:
+    if len(field.datasets) > 1 and len(field.classifiers) > 1 and any(field.ours):
         tables.append(_significance(field))
         pictures.append(_critical_difference(field))
-        duels = [rival for rival in RIVALS if {rival, BEST} <= set(field.classifiers)]
+        duels = [rival for rival in RIVALS if field.has_ours_among(rival, BEST)]
         if duels:
             tables.append(_duels(field, duels))
             pictures += [_duel(field, rival) for rival in duels]
@@ -112,17 +113,20 @@ def _ranks_of_all(field: Field, metric: str) -> Table:
         (field.title(classifier), *figures)
         for classifier, figures in zip(field.classifiers, _statistics(field, metric), strict=True)
     ]
-    note = f"Ranks and wins among {len(field.classifiers)} classifiers; wins are counted at three decimals."
+    notes = (
+        f"Ranks and wins among {len(field.classifiers)} classifiers; wins are counted at three decimals.",
+        *field.notes,
+    )
     title = f"{METRICS[metric].title} of all our models"
     is_detail = metric != "balanced_accuracy"
-    return Table(*heading(title, "", field.datasets), HEADER[:1] + HEADER[2:5], tuple(rows), (note,), is_detail)
+    return Table(*heading(title, "", field.datasets), HEADER[:1] + HEADER[2:5], tuple(rows), notes, is_detail)
 
 
 def _ranks(
     run: Run, published: Published, source: str, models: Sequence[str], names: Sequence[str], metric: str
 ) -> Table | None:
     field = gather_field(run, published, models, names, metric)
-    if not field.datasets or len(field.classifiers) < 2:
+    if not field.datasets or len(field.classifiers) < 2 or not any(field.ours):
         return None
     authors = gather_field(run, published, models, field.datasets, metric, with_ours=False)
     comparable = authors.classifiers == field.classifiers and authors.datasets == field.datasets
@@ -141,7 +145,7 @@ def _ranks(
         "same with the authors' results in the place of ours. Wins are counted at three decimals, as the paper seems "
         "to."
     ]
-    notes += [LOSS_NOTE] if metric == "loss" else []
+    notes += [*([LOSS_NOTE] if metric == "loss" else []), *field.notes]
     title = f"{METRICS[metric].title} among {len(field.classifiers)} classifiers"
     is_detail = (source, metric) != ("ucr_summary", "balanced_accuracy")
     header, shown_rows = without_empty_columns(HEADER, rows)
@@ -165,12 +169,13 @@ def _significance(field: Field) -> Table:
     ]
     n_pairs = math.comb(len(field.classifiers), 2)
     least = 2.0 ** (1 - len(field.datasets)) * n_pairs  # where one of a pair is better on every dataset
-    if least > TELLING:
-        how_many = "none" if least > LEVEL else "hardly any"
+    if least > BLUNT:
+        who = "no pair" if least > LEVEL else "only a pair of which one is better almost everywhere"
         notes.append(
-            f"{n_pairs} pairs on {len(field.datasets)} datasets: the least corrected p that any pair could reach is "
-            f"{min(least, 1.0):.2g}, so that {how_many} could be told apart, whatever their results."
+            f"On {len(field.datasets)} datasets the least p that a pair could reach, corrected for {n_pairs}, is "
+            f"{min(least, 1.0):.2g}: {who} could be told apart, whatever the results."
         )
+    notes += field.notes
     order = np.argsort(comparison.ranks, kind="stable")
     members = [[number for number, clique in enumerate(comparison.cliques, 1) if place in clique] for place in order]
     rows = tuple(
@@ -220,17 +225,17 @@ def _duel(field: Field, rival: str) -> Picture:
 def _trade_off(run: Run, names: Sequence[str]) -> tuple[Table, Picture] | None:
     # The paper leaves out Attention, whose evidence does not tell classes apart.
     models = [model for model in with_others(run.models) if not model.startswith("attention-")]
-    points = {}
-    complete = {model: {name for name in names if run.value(name, model, "aopcr") is not None} for model in models}
+    complete = {model: {name for name in names if run.has(name, model, "aopcr")} for model in models}
     widest = max(map(len, complete.values()))
     # A model that has only begun would leave next to nothing in common.
     models = [model for model in models if complete[model] and 2 * len(complete[model]) >= widest]
     common = [name for name in names if all(name in complete[model] for model in models)]
+    results = {metric: [run.alike(name, models, metric).values for name in common] for metric in AXES}
+    points: dict[str, tuple[float, float]] = {}
     for model in models:
-        found = [[run.value(name, model, metric) for metric in ("accuracy", "aopcr")] for name in common]
-        table = np.array(found, dtype=np.float64)
-        if table.size and np.isfinite(table).all():
-            points[model] = (float(table[:, 0].mean()), float(table[:, 1].mean()))
+        accuracy, aopcr = (mean([found.get(model) for found in results[metric]]) for metric in AXES)
+        if accuracy is not None and aopcr is not None:
+            points[model] = (accuracy, aopcr)
     if len(points) < 2:
         return None
     front = pareto_front(list(points.values()))

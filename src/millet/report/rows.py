@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from millet.errors import DatasetFormatError, DatasetNotFoundError
 from millet.report.names import has_networks
@@ -91,6 +91,13 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
+class Alike(NamedTuple):
+    """Results by model, all of ensembles or all means of single models."""
+
+    values: dict[str, float]
+    are_ensembles: bool
+
+
 @final
 class Run:
     """The rows of one experiment.
@@ -142,10 +149,12 @@ class Run:
         planned = self.planned("models")
         return tuple(sorted(found, key=lambda model: planned.index(model) if model in planned else len(planned)))
 
-    @cached_property
-    def has_ensembles(self) -> bool:
-        """Whether the repeats were put together, as for the paper's tables."""
-        return any(row.ensemble for row in self.done)
+    def lacks_ensembles(self, metric: str) -> bool:
+        """Return whether the repeats of some model were not, or not yet, put together on some dataset."""
+        cells = {
+            (row.dataset, row.model) for row in self.done if row.method == OWN and row.number(metric) is not None
+        }
+        return any(self.ensemble(dataset, model, metric) is None for dataset, model in cells)
 
     def planned(self, what: str) -> tuple[str, ...]:
         """Return the names in the experiment's "datasets" or "models"; empty where it has no such list."""
@@ -173,11 +182,20 @@ class Run:
         rows = self.find(dataset, model, ensemble=True, method=method)
         return rows[-1].number(metric) if rows else None
 
-    def value(self, dataset: str, model: str, metric: str, method: str = OWN) -> float | None:
-        """Return what the paper's tables show: the ensemble's result; in a run without ensembles, the mean."""
-        if self.has_ensembles:
-            return self.ensemble(dataset, model, metric, method)
-        return self.single(dataset, model, metric, method)
+    def alike(self, dataset: str, models: Sequence[str], metric: str) -> Alike:
+        """Return results that can be compared: of ensembles where all models have one, else of single models.
+
+        Models without any result are left out.
+        """
+        known = [model for model in models if self.has(dataset, model, metric)]
+        ensembles = {model: self.ensemble(dataset, model, metric) for model in known}
+        are_ensembles = bool(known) and None not in ensembles.values()
+        found = ensembles if are_ensembles else {model: self.single(dataset, model, metric) for model in known}
+        return Alike({model: value for model, value in found.items() if value is not None}, are_ensembles)
+
+    def has(self, dataset: str, model: str, metric: str) -> bool:
+        """Return whether there is any result, of single repeats or of their ensemble."""
+        return bool(self.runs(dataset, model, metric)) or self.ensemble(dataset, model, metric) is not None
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str, bool, str], tuple[Row, ...]]:

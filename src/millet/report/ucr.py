@@ -38,6 +38,11 @@ SPREAD_NOTE = (
 )
 
 
+SINGLES_NOTE = (
+    "Not all models have an ensemble on all datasets: tables of single models hold what those of ensembles lack."
+)
+
+
 @dataclass(frozen=True)
 class Kind:
     """One table of means: which metric, of ensembles or of single models, and where the paper has it."""
@@ -63,12 +68,13 @@ METRICS_SHOWN = tuple(dict.fromkeys(kind.metric for kind in KINDS))
 def ucr_section(run: Run, published: Published) -> Section:
     """Return means over datasets for each model, and every dataset by itself."""
     names, notes = ucr_datasets(run)
-    tables = [_means(run, published, names, kind) for kind in KINDS if run.has_ensembles or not kind.ensemble]
-    if not run.has_ensembles:
-        tables = [
-            _means(run, published, names, _of_single_models(kind)) for kind in KINDS if kind.metric != "aopcr"
-        ] + tables
-        notes = (*notes, "This run has no ensembles; the paper's accuracies are those of ensembles.")
+    kinds = [kind for kind in KINDS if kind.metric != "aopcr"]
+    lacking = [_of_single_models(kind) for kind in kinds if run.lacks_ensembles(kind.metric)]
+    tables = [_means(run, published, names, kind) for kind in (*kinds, *lacking, *KINDS[len(kinds) :])]
+    if lacking:
+        notes = (*notes, SINGLES_NOTE)
+    if any(HEADER[-1] in table.header for table in tables):
+        notes = (*notes, SPREAD_NOTE)
     everywhere = (*names, *(name for name in all_datasets(run) if name not in names))
     by_dataset = {metric: _by_dataset(run, published, everywhere, metric) for metric in METRICS_SHOWN}
     unmeasured = [METRICS[metric].title for metric, table in by_dataset.items() if not table.rows]
@@ -154,11 +160,11 @@ def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> 
         rows.append((
             model_title(model), str(len(ours)), shown(average), shown(authors),
             shown_difference(average, authors), shown(_paper(kind, model) if are_of_the_paper(names) else None),
-            _inside(run, published, names, model, kind.metric),
+            _inside(run, published, list(ours), model, kind.metric),
         ))  # fmt: skip
     header, shown_rows = without_empty_columns(HEADER, rows)
-    notes = ([SPREAD_NOTE] if HEADER[-1] in header else []) + ([SCALE_NOTE] if kind.metric == "aopcr" else [])
-    return Table(*heading(kind.title, paper_table(kind.table).table, covered), header, shown_rows, tuple(notes))
+    notes = (SCALE_NOTE,) if kind.metric == "aopcr" else ()
+    return Table(*heading(kind.title, paper_table(kind.table).table, covered), header, shown_rows, notes)
 
 
 def _paper(kind: Kind, model: str) -> float | None:

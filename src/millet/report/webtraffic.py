@@ -6,11 +6,22 @@ Out: one `Section` each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.report.layout import Cell, Section, Table, comparison, mean, shown, shown_difference
-from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, MODELS, POOLINGS, model_title, with_others
+from millet.report.names import (
+    BACKBONES,
+    METRICS,
+    MILLET_POOLINGS,
+    MODELS,
+    PAPER_EPOCHS,
+    POOLINGS,
+    RECIPE_EPOCHS,
+    model_title,
+    with_others,
+)
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
@@ -42,7 +53,7 @@ def traffic_dataset(run: Run) -> str:
     """Return the published dataset's name; in a run without it, that of a generated one."""
     planned = run.experiment.get("datasets")
     listed = [item for item in planned if isinstance(item, dict)] if isinstance(planned, list) else []
-    generated = [str(item.get("name")) for item in listed if item.get("generator")]
+    generated = [name for item in listed if item.get("generator") and (name := str(item.get("name"))) in run.datasets]
     return generated[0] if generated and WEB_TRAFFIC.name not in run.planned("datasets") else WEB_TRAFFIC.name
 
 
@@ -50,18 +61,23 @@ def foreign_note(name: str) -> tuple[str, ...]:
     """Say so where a dataset is not the published one."""
     if name == WEB_TRAFFIC.name:
         return ()
-    return (f"{name} is generated and smaller than the published dataset: ours and the paper's can't be compared.",)
+    return (f"{name} is generated, and not the published dataset: ours and the paper's can't be compared.",)
 
 
 def shortened_note(run: Run) -> tuple[str, ...]:
     """Say so where networks were trained for fewer epochs than their recipe asks for."""
-    shortened = sorted({row.recipe for row in run.done if "n_epochs=" in row.recipe})
+    shortened = sorted({row.recipe for row in run.done if _is_shortened(row.recipe)})
     if not shortened:
         return ()
     return (
         f"These networks were trained briefly (recipe {'; '.join(shortened)}; the paper's: 1500 epochs), and are far "
         "from what they would become: neither levels nor small differences between poolings can be compared.",
     )
+
+
+def _is_shortened(recipe: str) -> bool:
+    name, asked = recipe.split(",")[0], re.search(r"n_epochs=(\d+)", recipe)
+    return asked is not None and int(asked[1]) < RECIPE_EPOCHS.get(name, PAPER_EPOCHS)
 
 
 def _prediction(run: Run, published: Published, name: str, metric: str) -> Table:
