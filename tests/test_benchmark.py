@@ -32,6 +32,7 @@ from millet.classifier import MilletClassifier
 from millet.cli import cli
 from millet.errors import (
     DatasetFormatError,
+    DatasetNotFoundError,
     MilletError,
     MissingExtraError,
     ParameterError,
@@ -173,7 +174,7 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
             {"more": f"seed = {2**32 - 2}\nrepeats = 2"},
             "seed . repeats in .* must be below 4294967296.*got 4294967294 . 2",
         ),
-        ({"more": "methods = { cam = {} }"}, "no model has such a pooling"),
+        ({"more": "methods = { cam = {} }"}, "there is no such model"),
         ({"more": 'tables = ["a", "a"]'}, "Duplicate"),
     ],
 )
@@ -188,6 +189,11 @@ def test_a_dataset_that_is_not_there_is_looked_for_among_ones_own(tmp_path):
     with pytest.raises(UnknownNameError, match=r"known: Pumps in .*data.*Did you mean 'Pumps'") as refused:
         load_experiment(write(tmp_path, datasets='"Pumsp"'), path=tmp_path / "data")
     assert len(str(refused.value)) < 300
+
+
+def test_a_folder_with_datasets_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(DatasetNotFoundError, match="There is no folder .*nowhere with datasets"):
+        load_experiment(write(tmp_path), path=tmp_path / "nowhere")
 
 
 def test_a_network_that_is_not_the_papers_does_not_go_by_its_name(tmp_path):

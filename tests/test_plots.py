@@ -176,7 +176,7 @@ def test_channels_with_names_are_called_by_them():
     names = ("speed", "$5", "a name that has no end")
     named = make(np.ones((1, 2, 4)), series=np.zeros((1, 3, 4)), channel_names=names)
     for axes in (plots.plot_explanation(named).axes, plots.plot_heatmap_classes(named).axes):
-        assert [ax.get_ylabel() for ax in axes[:3]] == ["speed", r"\$5", "a name that h…"]
+        assert [ax.get_ylabel() for ax in axes[:3]] == ["speed", r"\$5", "a name th… end"]
 
 
 def test_given_axes_are_drawn_on_and_no_figure_is_made():

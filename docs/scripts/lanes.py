@@ -22,6 +22,7 @@ from millet.benchmark.rows import Row, read_rows
 from millet.datasets.catalogue import WEB_TRAFFIC, find
 from millet.plots import save_figure
 from millet.plots.figures import figure_or_new
+from millet.plots.naming import name_points
 from millet.plots.palettes import CHANNELS, FAINT, INK
 from millet.plots.panels import NORMAL, SMALL
 from millet.report.names import BACKBONES, POOLINGS, ROCKETS, has_networks
@@ -31,7 +32,6 @@ from millet.statistics import pareto_front
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
-    from matplotlib.text import Annotation
 
 ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs" / "images" / "accuracy_time.png"
@@ -52,17 +52,6 @@ MARKERS = {
 TICKS = {
     0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36000: "10 h", 360000: "100 h",
 }  # fmt: skip
-# Where a name may stand: points from its marker, and its alignment there. The first place that is free is taken.
-PLACES = (
-    ((7, 0), "left", "center"),
-    ((-7, 0), "right", "center"),
-    ((0, 6), "center", "bottom"),
-    ((0, -6), "center", "top"),
-    ((5, 5), "left", "bottom"),
-    ((5, -5), "left", "top"),
-    ((-5, 5), "right", "bottom"),
-    ((-5, -5), "right", "top"),
-)
 
 
 class Lane(NamedTuple):
@@ -203,12 +192,8 @@ def draw(panels: list[Panel]) -> FigureBase:
         if notes:
             wrapped = textwrap.fill(notes, int(LETTERS_PER_INCH * width))
             figure.supxlabel(wrapped, fontsize=SMALL - 1, color=INK)
-        # Only when everything has its size and place is it known where there is room for names.
-        whole = figure.get_figure(root=True)
-        assert whole is not None
-        whole.draw_without_rendering()
         for ax, panel in zip(axes, panels, strict=True):
-            label(ax, panel.points)
+            name_points(ax, [(lane.title, point) for lane, point in panel.points.items()])
     return figure
 
 
@@ -232,38 +217,6 @@ def _fill(ax: Axes, panel: Panel) -> None:
     ax.set_xlabel("training, on one core", fontsize=SMALL + 1)
     ax.tick_params(labelsize=SMALL)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def label(ax: Axes, points: Mapping[Lane, Point]) -> list[Annotation]:
-    """Write every model's name where it covers as little as possible of markers and other names."""
-    from matplotlib.transforms import Bbox
-
-    around = np.array([[-4, -4], [4, 4]]) * ax.figure.dpi / 72  # a marker's reach, in pixels
-    taken = [Bbox(around + center) for center in ax.transData.transform(list(points.values()))]
-    written = []
-    for lane, point in points.items():
-        covered = []
-        for place in PLACES:
-            trial = _write(ax, lane.title, point, place)
-            box = trial.get_window_extent()
-            trial.remove()
-            is_outside = box.x0 < ax.bbox.x0 or box.x1 > ax.bbox.x1
-            covered.append(box.count_overlaps(taken) + is_outside)
-        written.append(_write(ax, lane.title, point, PLACES[covered.index(min(covered))]))
-        taken.append(written[-1].get_window_extent())
-    return written
-
-
-def _write(ax: Axes, title: str, point: Point, place: tuple[tuple[int, int], str, str]) -> Annotation:
-    from matplotlib.patheffects import withStroke
-
-    offset, ha, va = place
-    note = ax.annotate(
-        title, point, xytext=offset, textcoords="offset points", ha=ha, va=va, fontsize=SMALL - 1, color=INK
-    )
-    note.set_in_layout(False)
-    note.set_path_effects([withStroke(linewidth=2, foreground="white")])  # names are legible across the line
-    return note
 
 
 def _part_title(part: str) -> str:

@@ -17,7 +17,7 @@ from millet.benchmark.models import MethodSpec, ModelSpec, parse_methods, parse_
 from millet.benchmark.sources import DataSpec, parse_datasets
 from millet.benchmark.tomltable import Table
 from millet.carried import carried
-from millet.errors import DatasetFormatError, ParameterError, lookup
+from millet.errors import DatasetFormatError, DatasetNotFoundError, ParameterError, lookup
 from millet.evaluation import METRICS
 from millet.report.document import TABLES
 from millet.training import Recipe, as_recipe
@@ -114,6 +114,8 @@ def load_experiment(
     >>> [model.name for model in experiment.models], experiment.recipe_name
     (['gap-fcn', 'conjunctive-fcn'], 'paper, n_epochs=1')
     """
+    if path is not None and not Path(path).is_dir():
+        raise DatasetNotFoundError(f"There is no folder {path} with datasets.")
     document = _read(Path(file))
     tiers = Table("[tiers]", document.pop("tiers", {}))
     overrides = {name: tiers.take(name, None) for name in TIERS if name in tiers}

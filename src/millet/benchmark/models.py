@@ -239,9 +239,7 @@ def _parse_method(name: str, options: Any, models: tuple[ModelSpec, ...]) -> Met
     spec = MethodSpec(name, n_cases, repeats, poolings, table.rest())
     if not any(spec.explains(model) for model in models):
         kind = "networks with " if name in OF_NETWORKS else ""
-        raise ParameterError(
-            f"[methods.{name}] applies to {kind}{', '.join(poolings)}, and no model has such a pooling."
-        )
+        raise ParameterError(f"[methods.{name}] applies to {kind}{', '.join(poolings)}, and there is no such model.")
     known = {key: found.default for key, found in inspect.signature(run).parameters.items() if found.kind is _KEYWORD}
     for option in spec.options:
         _check_option(table, option, lookup(f"option of {name}", option, known))

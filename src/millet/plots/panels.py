@@ -33,7 +33,8 @@ def plain_text(text: str, limit: int = 48) -> str:
     """
     line = " ".join(text.split())
     if len(line) > limit:
-        line = line[: limit - 1] + "…"
+        # Long names often begin alike, and differ at their ends.
+        line = f"{line[: limit - limit // 3 - 1]}…{line[-(limit // 3) :]}"
     # A leading underscore would hide the name from legends.
     return ("\u200b" if line.startswith("_") else "") + line.replace("$", r"\$")
 

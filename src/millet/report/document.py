@@ -13,7 +13,7 @@ from pathlib import Path
 
 from millet.atomic import atomic_path
 from millet.datasets.catalogue import WEB_TRAFFIC
-from millet.errors import did_you_mean
+from millet.errors import DatasetNotFoundError, did_you_mean
 from millet.plots import save_figure
 from millet.report.ablation import ablation_section
 from millet.report.complexity import complexity_section
@@ -121,6 +121,8 @@ def write_report(
     >>> write_report(folder).path.name
     'report.md'
     """
+    if path is not None and not Path(path).is_dir():
+        raise DatasetNotFoundError(f"There is no folder {path} with datasets.")
     run = read_run(folder)
     results = Published(None if published is None else Path(published))
     target = Path(folder) / "report" if out is None else Path(out)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from millet.errors import ParameterError
 from millet.plots.figures import figure_or_new
+from millet.plots.naming import name_points
 from millet.plots.palettes import CHANNELS, FAINT
 from millet.plots.panels import SMALL, plain_text
 from millet.statistics import deviations_from_median, head_to_head, pareto_front
@@ -69,11 +70,11 @@ def plot_trade_off(
     with axes_or_new(ax, 6.0, 4.2) as axes:
         on_front = table[front][np.argsort(table[front][:, 0], kind="stable")]
         axes.plot(*on_front.T, color=FAINT, linewidth=1.2, zorder=1)
-        for (name, (x, y)), best in zip(points.items(), front, strict=True):
+        for (x, y), best in zip(points.values(), front, strict=True):
             axes.scatter(x, y, marker="x", color=CHANNELS[2] if best else CHANNELS[1], zorder=2)
-            axes.annotate(plain_text(name), (x, y), xytext=(4, 4), textcoords="offset points", fontsize=SMALL - 1)
         _label(axes, *labels)
         axes.margins(x=0.2)
+        name_points(axes, points.items())
     return axes
 
 
@@ -107,7 +108,9 @@ def plot_head_to_head(
     >>> from matplotlib import pyplot
     >>> ax = plot_head_to_head([0.9, 0.8], [0.8, 0.85], ["Beef", "Wine"], ("ours", "theirs"))
     >>> [text.get_text() for text in ax.texts]
-    ['Beef', 'Wine', '1 / 0 / 1']
+    ['Beef', 'Wine']
+    >>> ax.get_title(loc="left")
+    'wins / draws / losses: 1 / 0 / 1'
     >>> pyplot.close(ax.figure)
     """
     first, second = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
@@ -120,15 +123,12 @@ def plot_head_to_head(
         axes.scatter(
             second, first, s=12, color=np.where(duel.gains >= 0, CHANNELS[3], CHANNELS[2]).tolist(), zorder=2
         )
-        for place in dict.fromkeys((duel.best, duel.worst)):
-            point = (second[place], first[place])
-            axes.annotate(
-                plain_text(datasets[place]), point, xytext=(4, -8), textcoords="offset points", fontsize=SMALL - 1
-            )
-        score = f"{duel.wins} / {duel.draws} / {duel.losses}"
-        axes.text(0.04, 0.93, score, transform=axes.transAxes, fontsize=SMALL + 1)
+        score = f"wins / draws / losses: {duel.wins} / {duel.draws} / {duel.losses}"
+        axes.set_title(score, fontsize=SMALL + 1, loc="left")
         axes.set(xlim=(low, 1.02), ylim=(low, 1.02), aspect="equal")
         _label(axes, plain_text(names[1]), plain_text(names[0]))
+        extremes = dict.fromkeys((duel.best, duel.worst))
+        name_points(axes, [(datasets[place], (float(second[place]), float(first[place]))) for place in extremes])
     return axes
 
 
