@@ -41,3 +41,14 @@ def page_script():
         return module
 
     return load
+
+
+@pytest.fixture
+def one_thread():
+    """Compute with one thread: several wait for each other in loops that take processor time."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

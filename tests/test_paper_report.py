@@ -29,9 +29,18 @@ from millet.report.complexity import multiplications
 from millet.report.document import SECTIONS, TABLES
 from millet.report.field import gather_field
 from millet.report.layout import Table
-from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, MODELS, POOLINGS, STATE_OF_THE_ART
+from millet.report.names import (
+    BACKBONES,
+    METRICS,
+    MILLET_POOLINGS,
+    MODELS,
+    POOLINGS,
+    RECIPE_EPOCHS,
+    STATE_OF_THE_ART,
+)
 from millet.report.published import read_results
 from millet.statistics import average_ranks, compare_classifiers
+from millet.training import RECIPES
 
 UCR = ("BeetleFly", "Coffee", "ECG200", "Earthquakes", "GunPoint", "ItalyPowerDemand")
 DUEL = ("gap-inceptiontime", "conjunctive-inceptiontime")
@@ -534,14 +543,14 @@ class TestUcr:
         assert line_of(text, "GAP FCN", "UCR: Accuracy of single models")[1] == "6"
         assert line_of(text, "GAP InceptionTime", "UCR: Accuracy (App. D.3): 1 of 85 datasets")[1] == "1"
         assert "UCR: Accuracy among 3 classifiers (App. D.3): 6 of 85 datasets" in text
-        assert "On all datasets our results are means of single models, for want of all ensembles." in text
+        assert "On all datasets ours are means of single models, for want of ensembles" in text
 
     def test_two_models_that_differ_everywhere_are_not_called_alike(self, tmp_path):
         names = [f"Pump {number}" for number in range(10)]
         rows = [row | {"balanced_accuracy": 0.6 + 0.1 * (row["model"] == "gap-lite")}
                 for row in grid(names, ["gap-lite", "gap-fcn"])]  # fmt: skip
         text = write_report(make_run(tmp_path, rows, name="mine")).path.read_text()
-        assert line_of(text, "GAP LITE", "Balanced accuracy, who can't be told apart")[2] == "–"
+        assert line_of(text, "GAP LITE", "Balanced accuracy of all our models, who can't be told apart")[2] == "–"
         assert "could be told apart" not in text
         few = [row for row in rows if row["dataset"] in names[:4]]
         assert "0.12: no pair could be told apart" in write_report(make_run(tmp_path, few, name="mine")).text
@@ -553,6 +562,10 @@ class TestUcr:
         assert "### Ablation of Conjunctive FCN: Balanced accuracy: 1 of 3 datasets" in text
         assert line_of(text, "2. + MIL pooling")[1:] == ["0.750 ± 0.000", "0.750", "+0.000"]
         assert "left out: Mine, conjunctive-fcn-step9." in text
+        twice = rows + grid(["BeetleFly"], ["additive-fcn-step2"], balanced_accuracy=0.25)
+        text = write_report(make_run(tmp_path, twice, name="ablation")).path.read_text()
+        assert line_of(text, "2. + MIL pooling")[1] == "0.750 ± 0.000"
+        assert "left out: Mine, conjunctive-fcn-step9, additive-fcn-step2." in text
 
     def test_models_on_datasets_of_ones_own_are_ranked_among_themselves(self, tmp_path):
         names, models = [f"Pump {letter}" for letter in "ABCDEFG"], ["gap-lite", "minirocket", "minirocket+gap-fcn"]
@@ -563,7 +576,9 @@ class TestUcr:
         assert line_of(text, "MiniRocket", "Balanced accuracy of all our models: 7 datasets")[1:] == [
             "0.900", "1.000", "7",
         ]  # fmt: skip
-        assert line_of(text, "MiniRocket + GAP FCN", "Balanced accuracy, who can't be told apart")[1:] == [
+        assert line_of(text, "MiniRocket + GAP FCN", "Balanced accuracy of all our models, who can't be told apart")[
+            1:
+        ] == [
             "2.000",
             "–",
         ]
@@ -577,12 +592,36 @@ class TestUcr:
         mine = line_of(text, "Mine, GAP InceptionTime", "UCR: Accuracy by dataset: 2 of 85 datasets and 1 other")
         assert mine[1] == f"{read_run(tmp_path).ensemble('Mine', DUEL[0], 'accuracy'):.3f}"
         assert "| HC2 |" in text, "as the paper, on the datasets it has"
-        ranked = text[text.index("### UCR: Accuracy of all our models: 2 of 85 datasets and 1 other") :]
+        ranked = text[
+            text.index("### UCR: Accuracy of all our models, on all datasets: 2 of 85 datasets and 1 other") :
+        ]
         assert "HC2" not in ranked.split("###")[1]
+
+    def test_what_was_not_measured_is_not_ranked(self, tmp_path, published):
+        rows = [
+            {key: row[key] for key in row if key != "balanced_accuracy"} for row in grid(UCR, ["minirocket", "hydra"])
+        ]
+        report = write_report(make_run(tmp_path, rows, name="ucr"), published=published)
+        assert "Accuracy of all our models" in report.text
+        assert "Balanced accuracy of all our models" not in report.text
+        assert {path.stem for path in report.pictures} == {"trade_off"}
+
+    def test_datasets_of_ones_own_do_not_drive_away_the_state_of_the_art(self, tmp_path, published):
+        rows = grid([*UCR, "Mine"], ["minirocket", "hydra"])
+        text = write_report(make_run(tmp_path, rows, name="ucr"), published=published).path.read_text()
+        assert (
+            "| HC2 |" in text[text.index("### UCR: Accuracy of all our models: 6 of 85 datasets") :].split("###")[1]
+        )
+        everywhere = "### UCR: Accuracy of all our models, on all datasets: 6 of 85 datasets and 1 other"
+        assert "| HC2 |" not in text[text.index(everywhere) :].split("###")[1]
+
+    def test_recipes_have_the_epochs_that_reports_know(self):
+        assert {name: recipe.n_epochs for name, recipe in RECIPES.items()} == RECIPE_EPOCHS
 
     def test_models_that_the_paper_has_not_are_ranked_among_the_state_of_the_art(self, tmp_path, published):
         rows = grid(UCR, ["minirocket", "hydra"])
         text = write_report(make_run(tmp_path, rows, name="ucr"), published=published).path.read_text()
+        assert "None of these" not in text
         among = text[text.index("### UCR: Accuracy of all our models: 6 of 85 datasets") :].split("###")[1]
         assert "| MiniRocket (ours) |" in among
         assert "| HC2 |" in among

@@ -85,7 +85,7 @@ def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) ->
     """
     cells = list(cells)
     datasets, models = {cell.data.name for cell in cells}, {cell.model.name for cell in cells}
-    only = [_full_name(name, models) for name in only]
+    only = [name if name in datasets else _full_name(name, models) for name in only]
     for name in only:
         lookup("dataset or model", name, dict.fromkeys([*sorted(datasets), *sorted(models)]))
     wanted_datasets, wanted_models = datasets & set(only) or datasets, models & set(only) or models

@@ -17,7 +17,8 @@ from millet.benchmark.models import MethodSpec, ModelSpec, parse_methods, parse_
 from millet.benchmark.sources import DataSpec, parse_datasets
 from millet.benchmark.tomltable import Table
 from millet.carried import carried
-from millet.errors import DatasetFormatError, DatasetNotFoundError, ParameterError, lookup
+from millet.datasets.locate import search_folders
+from millet.errors import DatasetFormatError, ParameterError, lookup
 from millet.evaluation import METRICS
 from millet.report.document import TABLES
 from millet.training import Recipe, as_recipe
@@ -95,6 +96,8 @@ def load_experiment(
 
     Raises
     ------
+    DatasetNotFoundError
+        If there is no folder `path`.
     DatasetFormatError
         If the file is no TOML.
     UnknownNameError, ParameterError
@@ -114,8 +117,7 @@ def load_experiment(
     >>> [model.name for model in experiment.models], experiment.recipe_name
     (['gap-fcn', 'conjunctive-fcn'], 'paper, n_epochs=1')
     """
-    if path is not None and not Path(path).is_dir():
-        raise DatasetNotFoundError(f"There is no folder {path} with datasets.")
+    search_folders(path)  # refuses one that is not there
     document = _read(Path(file))
     tiers = Table("[tiers]", document.pop("tiers", {}))
     overrides = {name: tiers.take(name, None) for name in TIERS if name in tiers}

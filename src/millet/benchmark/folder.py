@@ -61,7 +61,10 @@ def rows_so_far(folder: Path, experiment: Experiment) -> list[Row]:
     _refuse_file(folder)
     if not folder.exists():
         return []
-    _refuse_foreign(folder)
+    try:
+        _refuse_foreign(folder)
+    except OSError as error:
+        raise StorageError(f"{folder} can't be read: {error.strerror or error}.") from error
     if (folder / DESCRIPTION).exists():
         _refuse_other(folder / DESCRIPTION, _described(experiment))
     return whole_rows(folder)

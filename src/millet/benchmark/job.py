@@ -88,6 +88,15 @@ def identity(job: Job, method: str) -> Row:
     }
 
 
+def other_cases(dataset: str) -> str:
+    """Return what to say where the training cases are not those of other rows."""
+    return (
+        f"The training cases of {dataset} are not those of its other rows in this run: the dataset has changed "
+        "since, or --path leads to another one of this name. Choose another folder with --out, or remove the rows "
+        f"and models of {dataset} from this one."
+    )
+
+
 def provenance() -> Row:
     """Return what a row says of the machine and the code."""
     return {

@@ -16,7 +16,7 @@ from millet.benchmark.rows import Row
 from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
 from millet.errors import ParameterError
-from millet.evaluation import METRICS, evaluate
+from millet.evaluation import METRICS, NEEDS, evaluate
 from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.posthoc import explain
@@ -67,6 +67,14 @@ def _clocked(name: str, times: Row) -> Iterator[None]:
     times[f"{name}_core_seconds"] = round(time.process_time() - core, 4)
 
 
+def check_metrics(metrics: tuple[str, ...], cases: Dataset) -> None:
+    """Refuse metrics none of which can be computed on a dataset, of whatever model."""
+    if cases.relevant is None and metrics and all("relevant" in METRICS[name] for name in metrics):
+        raise ParameterError(
+            f"{', '.join(metrics)} can't be measured on {cases.name}: that needs {NEEDS['relevant']}."
+        )
+
+
 def needs_evidence(metrics: tuple[str, ...]) -> bool:
     """Return whether any of the metrics, or of all where none is named, is about explanations."""
     return not metrics or any(METRICS[name] != ("labels",) for name in metrics)
@@ -99,12 +107,7 @@ def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanati
     available = {"labels", "scores"}
     available |= {"relevant"} if cases.relevant is not None else set()
     available |= {"members"} if explanation is not None and len(explanation.members) > 1 else set()
-    found = [name for name in metrics if available.issuperset(METRICS[name])]
-    if not found:
-        raise ParameterError(
-            f"Nothing can be measured on {cases.name}: {', '.join(metrics)} can't be computed there."
-        )
-    return found
+    return [name for name in metrics if available.issuperset(METRICS[name])]
 
 
 def _by_class(cases: Dataset, predicted: NDArray[Any], explanation: Explanation | None) -> Row:

@@ -18,7 +18,7 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.folder import open_run
 from millet.benchmark.grid import GivenUp, Grid
-from millet.benchmark.job import Job, failure_row
+from millet.benchmark.job import Job, failure_row, other_cases
 from millet.benchmark.rows import Row, RowsFile, kept_rows, key_of
 from millet.benchmark.times import in_words
 from millet.benchmark.work import CellResult
@@ -191,6 +191,13 @@ class _Run:
             if row["status"] == "done" and isinstance(row.get("data_fingerprint"), str):
                 self._fingerprints.setdefault(row["dataset"], row["data_fingerprint"])
 
+    def _of_the_same_cases(self, cell: Cell, row: Row, seconds: float) -> Row:
+        """Return a row, or a failure where its training cases are others, as a worker on another machine may have."""
+        known = self._fingerprints.get(row["dataset"])
+        if row["status"] == "failed" or known is None or row.get("data_fingerprint") == known:
+            return row
+        return failure_row(self._job(cell), row["method"], other_cases(row["dataset"]), seconds)
+
     def _store(self, result: CellResult) -> None:
         if result.fatal:
             self._append(result.cell, result.rows)
@@ -202,6 +209,7 @@ class _Run:
         self._give_up(self._grid.hopeless())
 
     def _record(self, cell: Cell, rows: list[Row], seconds: float) -> None:
+        rows = [self._of_the_same_cases(cell, row, seconds) for row in rows]
         self._append(cell, rows)
         self._note_fingerprints(rows)
         self._grid.finish(cell, rows)

@@ -25,8 +25,8 @@ from tqdm.auto import tqdm
 from millet.averaged import AveragedClassifier
 from millet.bags import as_bags
 from millet.benchmark.cells import Cell
-from millet.benchmark.job import Job, failure_row, identity, provenance
-from millet.benchmark.measure import measure
+from millet.benchmark.job import Job, failure_row, identity, other_cases, provenance
+from millet.benchmark.measure import check_metrics, measure
 from millet.benchmark.models import OWN, MethodSpec, ModelSpec
 from millet.benchmark.provenance import PeakMemory
 from millet.benchmark.rows import Row, keep_row, kept_rows
@@ -83,14 +83,17 @@ def _rows(job: Job, started: float) -> Iterator[Row]:
     """
     kept = kept_rows(job.kept)
     left = [method for method in job.cell.methods if method.name not in kept]
+    if left:
+        try:
+            classifier, test = _prepared(job)
+        except Exception as error:
+            yield from (kept.get(m.name) or _failure(job, m, error, started) for m in job.cell.methods)
+            return
+        # Should the dataset have changed amidst the cell, all of it is measured again.
+        fingerprint = classifier.training_summary_["fingerprint"]
+        kept = {name: row for name, row in kept.items() if row.get("data_fingerprint") == fingerprint}
+        left = [method for method in job.cell.methods if method.name not in kept]
     yield from (kept[method.name] for method in job.cell.methods if method not in left)
-    if not left:
-        return
-    try:
-        classifier, test = _prepared(job)
-    except Exception as error:
-        yield from (_failure(job, method, error, started) for method in left)
-        return
     for method in left:
         try:
             row = _measured(job, method, classifier, test, started)
@@ -106,13 +109,10 @@ def _prepared(job: Job) -> tuple[EvidenceClassifier, Dataset]:
     train, test = _splits(job.cell.data, job.path, job.call)
     if train.y is None or test.y is None:
         raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
+    check_metrics(job.metrics, test)
     cases = _Cases(train.X, train.y, _fingerprint(train.X, train.y))
     if job.fingerprint not in (None, cases.fingerprint):
-        raise StorageError(
-            f"The training cases of {job.cell.data.name} are not those of its other rows in this run: the dataset "
-            "has changed since, or --path leads to another one of this name. Choose another folder with --out, or "
-            f"remove the rows of {job.cell.data.name} from rows.jsonl."
-        )
+        raise StorageError(other_cases(job.cell.data.name))
     return (_ensemble if job.cell.is_ensemble else _trained)(job, cases), test
 
 
@@ -168,15 +168,15 @@ def _splits(data: DataSpec, path: Path | None, call: str) -> tuple[Dataset, Data
     return _latest[1]
 
 
-def _trained(job: Job, cases: _Cases) -> EvidenceClassifier:
+def _trained(job: Job, cases: _Cases, *, is_wanted_anew: bool = True) -> EvidenceClassifier:
     folder = job.model_folder
     job.checkpoints.mkdir(parents=True, exist_ok=True)
     # A worker that was given up for lost may still be at it; the second one finds the first one's model.
     with locked(job.checkpoints.with_suffix(".lock")):
         if (folder / "model.json").exists():
             found = _loaded(folder)
-            # Else its rows were removed to run it again on cases that were mended.
-            if found.training_summary_["fingerprint"] == cases.fingerprint:
+            # One of other cases is replaced where its rows were removed to run it again, not where they are there.
+            if not is_wanted_anew or found.training_summary_["fingerprint"] == cases.fingerprint:
                 return found
         classifier = _untrained(job)
         classifier.fit(cases.X, cases.y)
@@ -227,7 +227,9 @@ def _untrained_single(job: Job, model: ModelSpec) -> EvidenceClassifier:
 
 def _ensemble(job: Job, cases: _Cases) -> EvidenceClassifier:
     """Put the members into one classifier, which averages their logits; those that are lost are trained again."""
-    members = [_trained(job.of_member(repeat), cases) for repeat in range(job.n_members)]
+    members = [_trained(job.of_member(repeat), cases, is_wanted_anew=False) for repeat in range(job.n_members)]
+    if {member.training_summary_["fingerprint"] for member in members} != {cases.fingerprint}:
+        raise StorageError(other_cases(job.cell.data.name))
     networks = [member for member in members if isinstance(member, MilletClassifier)]
     return _ensemble_of_networks(networks) if networks else AveragedClassifier.of_fitted(members)
 
@@ -254,7 +256,7 @@ def _training_facts(classifier: EvidenceClassifier) -> Row:
             # The last record of each network: its `seconds` went on counting where a training was resumed.
             last = single.history_[-len(single.networks_) :]
             seconds += sum(record.seconds for record in last)
-            core_seconds += sum(record.core_seconds or math.nan for record in last)
+            core_seconds += sum(math.nan if record.core_seconds is None else record.core_seconds for record in last)
         else:
             seconds += single.training_summary_["seconds"]
             core_seconds += single.training_summary_.get("core_seconds", math.nan)

@@ -39,9 +39,13 @@ def ablation_section(run: Run, published: Published) -> Section:
         () if set(names) <= set(DATASETS) else ("None of the datasets is one of the paper's three.",)
     )
     left_out = [name for name in run.datasets if name not in names]
-    left_out += [model for model in run.models if _step_of(model) not in range(1, len(STEPS) + 1)]
+    shown_models = {_model(run, step, backbone) for backbone in _backbones(run) for step in range(1, len(STEPS) + 1)}
+    left_out += [model for model in run.models if model not in shown_models]
     if left_out:
-        notes = (*notes, f"Not among the paper's datasets and steps, and left out: {', '.join(left_out)}.")
+        notes = (
+            *notes,
+            f"Not among the paper's datasets and steps, or there twice, and left out: {', '.join(left_out)}.",
+        )
     tables = [_steps(run, names, metric, backbone) for backbone in _backbones(run) for metric in METRICS_SHOWN]
     return Section("Ablation", tuple(tables), (), notes)
 

@@ -37,12 +37,12 @@ def parameters_section(run: Run, published: Published) -> Section:
     covered = f"{n_of_the_paper} of {len(MODELS)} models"
     header, shown_rows = without_empty_columns(("model", "ours", "paper", "agree to the hundred"), rows)
     table = Table(f"{name}: parameters", paper_table("parameters").table, covered, header, shown_rows)
-    return Section("Parameters", (table,) if rows else (), notes=notes)
+    return Section("Parameters", (table,) if rows else (), notes=notes if rows else ("Nothing was run.",))
 
 
 def parameters_agree(run: Run) -> list[bool]:
-    """Return for each model of the paper that was run whether its number of parameters is the paper's."""
-    pairs = [_parameters(run, _dataset(run)[0], model) for model in MODELS]
+    """Return of each model that was run on the paper's dataset whether its number of parameters is the paper's."""
+    pairs = [_parameters(run, DATASET, model) for model in MODELS]
     return [abs(ours - paper) <= TO_THE_HUNDRED for ours, paper in pairs if ours is not None and paper is not None]
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from millet.atomic import atomic_path
 from millet.datasets.catalogue import WEB_TRAFFIC
-from millet.errors import DatasetNotFoundError, did_you_mean
+from millet.datasets.locate import search_folders
+from millet.errors import did_you_mean
 from millet.plots import save_figure
 from millet.report.ablation import ablation_section
 from millet.report.complexity import complexity_section
@@ -108,7 +109,7 @@ def write_report(
     Raises
     ------
     DatasetNotFoundError
-        If there is no run, or no folder of published results.
+        If there is no run, no folder of published results, or no folder `path`.
     DatasetFormatError
         If a file holds something else.
 
@@ -121,8 +122,7 @@ def write_report(
     >>> write_report(folder).path.name
     'report.md'
     """
-    if path is not None and not Path(path).is_dir():
-        raise DatasetNotFoundError(f"There is no folder {path} with datasets.")
+    search_folders(path)  # refuses one that is not there
     run = read_run(folder)
     results = Published(None if published is None else Path(published))
     target = Path(folder) / "report" if out is None else Path(out)

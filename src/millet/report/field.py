@@ -61,18 +61,18 @@ class Field:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to say where nothing is ours, and where ours are not of ensembles."""
-        if not any(self.ours):
-            return ("None of these results is ours: all are published ones.",)
-        if not self.of_singles:
-            return ()
-        where = (
-            "all datasets"
-            if len(self.of_singles) == len(self.datasets)
-            else f"{len(self.of_singles)} of the datasets"
-        )
-        published = "" if all(self.ours) else "; published ones are of ensembles"
-        return (f"On {where} our results are means of single models, for want of all ensembles{published}.",)
+        """What to say where ours are not of ensembles."""
+        return singles_notes(len(self.of_singles), len(self.datasets))
+
+
+def singles_notes(n_single: int, n_datasets: int) -> tuple[str, ...]:
+    """Say on how many datasets results are of single models, where the paper's are of ensembles."""
+    if not n_single:
+        return ()
+    where = "all" if n_single == n_datasets else f"{n_single} of {n_datasets}"
+    return (
+        f"On {where} datasets ours are means of single models, for want of ensembles; the authors' are ensembles.",
+    )
 
 
 def gather_field(

@@ -14,8 +14,9 @@ from millet.report.field import SHORT, Field, gather_field
 from millet.report.layout import NONE, Section, Table, shown, shown_difference
 from millet.report.names import METRICS, MODELS, STATE_OF_THE_ART, model_title
 from millet.report.paper import paper_table
+from millet.report.placing import WIN_DECIMALS
 from millet.report.published import Published
-from millet.report.ranking import BEST, RIVALS, WIN_DECIMALS
+from millet.report.ranking import BEST, RIVALS
 from millet.report.rows import Run
 from millet.report.ucr import coverage
 from millet.statistics import count_wins, deviations_from_median, head_to_head

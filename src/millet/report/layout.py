@@ -33,10 +33,10 @@ def no_markup(text: str) -> str:
     Examples
     --------
     >>> print(no_markup("<b>Beef & *Ham* [x](y) _z_ n_epochs"))
-    &lt;b&gt;Beef &amp; \*Ham\* \[x](y) \_z\_ n_epochs
+    &lt;b&gt;Beef &amp; \*Ham\* \[x\](y) \_z\_ n_epochs
     """
     # Within a word, an underscore is none.
-    return no_tags(re.sub(r"[\\`*\[~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text))
+    return no_tags(re.sub(r"[\\`*\[\]~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text))
 
 
 def no_tags(text: str) -> str:

@@ -35,11 +35,11 @@ STEADY_NOTE = (
 
 def properties_section(run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:
     """Return how results depend on the datasets' properties."""
-    names, notes = ucr_datasets(run)
+    names = ucr_datasets(run)[0]
     field = gather_field(run, published, (BEST, RIVALS[0]), names, "balanced_accuracy")
     if not any(field.has_ours_among(BEST, rival) for rival in RIVALS):
-        note = f"This compares {model_title(BEST)} with GAP and the state of the art: run both, or give --published."
-        return Section("Dataset properties", notes=(*notes, note))
+        note = f"This compares {model_title(BEST)} with GAP and the state of the art, and needs a run of one of both."
+        return Section("Dataset properties", notes=(note,))
     rivals = [rival for rival in RIVALS if field.has_ours_among(BEST, rival)]
     field = _narrowed(field, [BEST, *rivals])
     imbalance, missing = _imbalance(field, rivals, path)
@@ -55,7 +55,7 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
         titles = [everyone.title(name) for name in everyone.classifiers]
         caption = f"Accuracy minus the median of all, {coverage(everyone.datasets)}; steadiest first."
         pictures.append(Picture("model_variance", caption, lambda: plot_deviations(everyone.values, titles)))
-    return Section("Dataset properties", tuple(tables), tuple(pictures), (*notes, *missing, *field.notes))
+    return Section("Dataset properties", tuple(tables), tuple(pictures), (*missing, *field.notes))
 
 
 def balance_of(name: str, path: str | os.PathLike[str] | None = None) -> float | None:
@@ -141,4 +141,6 @@ def _steadiness(field: Field) -> Table:
         for place in variances.argsort(kind="stable")
     )
     header = ("classifier", "variance of accuracy − median", "worst")
-    return Table("UCR: model variance", "App. E.3", coverage(field.datasets), header, rows, (STEADY_NOTE,))
+    return Table(
+        "UCR: model variance", "App. E.3", coverage(field.datasets), header, rows, (STEADY_NOTE, *field.notes)
+    )

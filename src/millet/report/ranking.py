@@ -6,23 +6,20 @@ Out: one `Section`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from millet.datasets.catalogue import PAPER_DATASETS
-from millet.report.critical_difference import plot_critical_difference
-from millet.report.field import SHORT, Field, gather_field
+from millet.report.field import SHORT, Field, gather_field, singles_notes
 from millet.report.figures import plot_head_to_head, plot_trade_off
 from millet.report.layout import NONE, Picture, Section, Table, mean, shown, without_empty_columns
 from millet.report.names import METRICS, MODELS, model_title, with_others
 from millet.report.paper import paper_table
+from millet.report.placing import critical_difference_picture, rank_figures, ranks_table, significance_table
 from millet.report.published import Published
 from millet.report.rows import Run
 from millet.report.ucr import all_datasets, are_of_the_paper, coverage, heading, ucr_datasets
 from millet.report.webtraffic import SCALE_NOTE
-from millet.statistics import average_ranks, compare_classifiers, count_wins, head_to_head, pareto_front
+from millet.statistics import head_to_head, pareto_front
 
 HEADER = (
     "classifier",
@@ -35,29 +32,24 @@ HEADER = (
     "wins ",
     "paper, 85: mean / rank / wins",
 )
-WIN_DECIMALS = 3
-LEVEL = 0.05  # of significance
-BLUNT = LEVEL / 10  # a least possible p above this
 BEST, RIVALS = "conjunctive-inceptiontime", ("gap-inceptiontime", "HC2", "Hydra-MR")
 LOSS_NOTE = (
     "The paper's losses of the state of the art are in bits, of probabilities clipped at 0.01; all others are in "
     "nats. Neither those nor any rank among them can be compared with ours."
 )
-
-
 AXES = ("accuracy", "aopcr")  # of the trade-off
 METRICS_RANKED = ("accuracy", "balanced_accuracy", "auroc", "loss")
 
 
 def ranking_section(run: Run, published: Published) -> Section:
     """Return the tables and pictures that place our models among other classifiers, and among themselves."""
-    names, notes = ucr_datasets(run)
-    tables, pictures = _among_ourselves(run, published)
+    names, notes = ucr_datasets(run)[0], ()
+    tables, pictures = _of_all_models(run, published)
     if are_of_the_paper(names):
         more_tables, more_pictures = _as_in_the_paper(run, published, names)
         tables, pictures = [*more_tables, *tables], [*more_pictures, *pictures]
     if not tables:
-        notes = (*notes, "Ranks need several models, or the results of other classifiers (--published).")
+        notes = ("Ranks need several models, or the results of other classifiers (--published).",)
     trade_off = _trade_off(run, names)
     if trade_off is not None:
         tables.append(trade_off[0])
@@ -76,8 +68,8 @@ def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tu
     pictures: list[Picture] = []
     field = gather_field(run, published, SHORT, names, "balanced_accuracy")
     if len(field.datasets) > 1 and len(field.classifiers) > 1 and any(field.ours):
-        tables.append(_significance(field))
-        pictures.append(_critical_difference(field))
+        tables.append(significance_table(field, source="Fig. 5"))
+        pictures.append(critical_difference_picture(field))
         duels = [rival for rival in RIVALS if field.has_ours_among(rival, BEST)]
         if duels:
             tables.append(_duels(field, duels))
@@ -85,41 +77,39 @@ def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tu
     return tables, pictures
 
 
-def _among_ourselves(run: Run, published: Published) -> tuple[list[Table], list[Picture]]:
+def _of_all_models(run: Run, published: Published) -> tuple[list[Table], list[Picture]]:
     """Return the ranks of all our models, where the paper's tables lack some of them or of the datasets.
 
-    Beside the state of the art where it has results on all of the datasets, else by themselves.
+    Models that the paper does not have stand among the state of the art, on the paper's datasets; on others, all of
+    ours among themselves.
     """
-    names = all_datasets(run)
-    only_the_papers = set(names) <= set(PAPER_DATASETS)
-    if only_the_papers and set(run.models) <= set(MODELS):
-        return [], []
-    others = published if only_the_papers else Published(None)
-    fields = {metric: gather_field(run, others, run.models, names, metric) for metric in METRICS_RANKED}
-    tables = [
-        _ranks_of_all(field, metric)
+    everywhere = all_datasets(run)
+    shared = [name for name in everywhere if name in PAPER_DATASETS]
+    tables: list[Table] = []
+    pictures: list[Picture] = []
+    if shared and not set(run.models) <= set(MODELS):
+        tables, pictures = _placed(run, published, shared, "all our models", "critical_difference_models")
+    if len(shared) < len(everywhere):
+        of = "all our models, on all datasets" if shared else "all our models"
+        more_tables, more_pictures = _placed(run, Published(None), everywhere, of, "critical_difference_all")
+        tables, pictures = tables + more_tables, pictures + more_pictures
+    return tables, pictures
+
+
+def _placed(
+    run: Run, published: Published, names: Sequence[str], of: str, file: str
+) -> tuple[list[Table], list[Picture]]:
+    fields = {metric: gather_field(run, published, run.models, names, metric) for metric in METRICS_RANKED}
+    telling = {
+        metric: field
         for metric, field in fields.items()
-        if field.datasets and len(field.classifiers) > 1
-    ]
-    field = fields["balanced_accuracy"]
-    if len(field.datasets) < 2 or len(field.classifiers) < 2:
+        if field.datasets and len(field.classifiers) > 1 and any(field.ours)
+    }
+    tables = [ranks_table(field, metric, of) for metric, field in telling.items()]
+    field = telling.get("balanced_accuracy")
+    if field is None or len(field.datasets) < 2:
         return tables, []
-    tables.append(_significance(field))
-    return tables, [_critical_difference(field, "critical_difference_all")]
-
-
-def _ranks_of_all(field: Field, metric: str) -> Table:
-    rows = [
-        (field.title(classifier), *figures)
-        for classifier, figures in zip(field.classifiers, _statistics(field, metric), strict=True)
-    ]
-    notes = (
-        f"Ranks and wins among {len(field.classifiers)} classifiers; wins are counted at three decimals.",
-        *field.notes,
-    )
-    title = f"{METRICS[metric].title} of all our models"
-    is_detail = metric != "balanced_accuracy"
-    return Table(*heading(title, "", field.datasets), HEADER[:1] + HEADER[2:5], tuple(rows), notes, is_detail)
+    return [*tables, significance_table(field, of)], [critical_difference_picture(field, file, of)]
 
 
 def _ranks(
@@ -130,7 +120,7 @@ def _ranks(
         return None
     authors = gather_field(run, published, models, field.datasets, metric, with_ours=False)
     comparable = authors.classifiers == field.classifiers and authors.datasets == field.datasets
-    ours, theirs = _statistics(field, metric), _statistics(authors, metric) if comparable else None
+    ours, theirs = rank_figures(field, metric), rank_figures(authors, metric) if comparable else None
     paper = paper_table(source)
     rows = []
     for place, classifier in enumerate(field.classifiers):
@@ -150,51 +140,6 @@ def _ranks(
     is_detail = (source, metric) != ("ucr_summary", "balanced_accuracy")
     header, shown_rows = without_empty_columns(HEADER, rows)
     return Table(*heading(title, paper.table, field.datasets), header, shown_rows, tuple(notes), is_detail)
-
-
-def _statistics(field: Field, metric: str) -> list[tuple[str, str, str]]:
-    better = METRICS[metric].higher_is_better
-    ranks = average_ranks(field.values, higher_is_better=better)
-    wins = count_wins(field.values, higher_is_better=better, decimals=WIN_DECIMALS)
-    means = field.values.mean(axis=0)
-    return [(shown(m), shown(r), str(w)) for m, r, w in zip(means, ranks, wins, strict=True)]
-
-
-def _significance(field: Field) -> Table:
-    comparison = compare_classifiers(field.values, [field.title(name) for name in field.classifiers])
-    friedman = comparison.friedman
-    notes = [
-        f"Two-sided Wilcoxon signed-rank tests of all pairs, Holm-corrected, at {LEVEL}."
-        + ("" if friedman is None else f" Friedman: {friedman.statistic:.2f}, p = {friedman.p_value:.2g}.")
-    ]
-    n_pairs = math.comb(len(field.classifiers), 2)
-    least = 2.0 ** (1 - len(field.datasets)) * n_pairs  # where one of a pair is better on every dataset
-    if least > BLUNT:
-        who = "no pair" if least > LEVEL else "only a pair of which one is better almost everywhere"
-        notes.append(
-            f"On {len(field.datasets)} datasets the least p that a pair could reach, corrected for {n_pairs}, is "
-            f"{min(least, 1.0):.2g}: {who} could be told apart, whatever the results."
-        )
-    notes += field.notes
-    order = np.argsort(comparison.ranks, kind="stable")
-    members = [[number for number, clique in enumerate(comparison.cliques, 1) if place in clique] for place in order]
-    rows = tuple(
-        (comparison.names[place], shown(float(comparison.ranks[place])), ", ".join(map(str, groups)) or NONE)
-        for place, groups in zip(order, members, strict=True)
-    )
-    header = ("classifier", "average rank", "cliques")
-    title = "Balanced accuracy, who can't be told apart"
-    return Table(*heading(title, "Fig. 5", field.datasets), header, rows, tuple(notes))
-
-
-def _critical_difference(field: Field, file: str = "critical_difference") -> Picture:
-    titles = [field.title(name) for name in field.classifiers]
-    return Picture(
-        file,
-        f"Critical difference diagram, balanced accuracy, {coverage(field.datasets)}: average ranks; a bar joins "
-        "classifiers that can't be told apart.",
-        lambda: plot_critical_difference(compare_classifiers(field.values, titles)),
-    )
 
 
 def _duels(field: Field, rivals: Sequence[str]) -> Table:
@@ -230,21 +175,23 @@ def _trade_off(run: Run, names: Sequence[str]) -> tuple[Table, Picture] | None:
     # A model that has only begun would leave next to nothing in common.
     models = [model for model in models if complete[model] and 2 * len(complete[model]) >= widest]
     common = [name for name in names if all(name in complete[model] for model in models)]
-    results = {metric: [run.alike(name, models, metric).values for name in common] for metric in AXES}
+    results = {metric: [run.alike(name, models, metric) for name in common] for metric in AXES}
     points: dict[str, tuple[float, float]] = {}
     for model in models:
-        accuracy, aopcr = (mean([found.get(model) for found in results[metric]]) for metric in AXES)
+        accuracy, aopcr = (mean([found.values.get(model) for found in results[metric]]) for metric in AXES)
         if accuracy is not None and aopcr is not None:
             points[model] = (accuracy, aopcr)
     if len(points) < 2:
         return None
+    n_single = sum(not all(found.are_ensembles for found in both) for both in zip(*results.values(), strict=True))
+    notes = singles_notes(n_single, len(common))
     front = pareto_front(list(points.values()))
     rows = tuple(
         (model_title(model), shown(accuracy), shown(aopcr), "yes" if on_front else "no")
         for (model, (accuracy, aopcr)), on_front in zip(points.items(), front, strict=True)
     )
     header = ("model", "accuracy", "AOPCR", "on the Pareto front")
-    table_ = Table(*heading("Accuracy and AOPCR", "Fig. 6", common), header, rows, (SCALE_NOTE,))
+    table_ = Table(*heading("Accuracy and AOPCR", "Fig. 6", common), header, rows, (SCALE_NOTE, *notes))
     caption = f"Accuracy and AOPCR of our models, {coverage(common)}; the line is the Pareto front."
     titled = {model_title(model): point for model, point in points.items()}
     return table_, Picture("trade_off", caption, lambda: plot_trade_off(titled))

@@ -149,12 +149,10 @@ class Run:
         planned = self.planned("models")
         return tuple(sorted(found, key=lambda model: planned.index(model) if model in planned else len(planned)))
 
-    def lacks_ensembles(self, metric: str) -> bool:
-        """Return whether the repeats of some model were not, or not yet, put together on some dataset."""
-        cells = {
-            (row.dataset, row.model) for row in self.done if row.method == OWN and row.number(metric) is not None
-        }
-        return any(self.ensemble(dataset, model, metric) is None for dataset, model in cells)
+    def lacks_ensembles(self, datasets: Sequence[str], metric: str) -> bool:
+        """Return whether the repeats of some model were not, or not yet, put together on some of the datasets."""
+        cells = [(dataset, model) for dataset in datasets for model in self.models]
+        return any(self.runs(*cell, metric) and self.ensemble(*cell, metric) is None for cell in cells)
 
     def planned(self, what: str) -> tuple[str, ...]:
         """Return the names in the experiment's "datasets" or "models"; empty where it has no such list."""
@@ -182,20 +180,23 @@ class Run:
         rows = self.find(dataset, model, ensemble=True, method=method)
         return rows[-1].number(metric) if rows else None
 
-    def alike(self, dataset: str, models: Sequence[str], metric: str) -> Alike:
+    def alike(self, dataset: str, models: Sequence[str], metric: str, method: str = OWN) -> Alike:
         """Return results that can be compared: of ensembles where all models have one, else of single models.
 
         Models without any result are left out.
         """
-        known = [model for model in models if self.has(dataset, model, metric)]
-        ensembles = {model: self.ensemble(dataset, model, metric) for model in known}
+        known = [model for model in models if self.has(dataset, model, metric, method)]
+        ensembles = {model: self.ensemble(dataset, model, metric, method) for model in known}
         are_ensembles = bool(known) and None not in ensembles.values()
-        found = ensembles if are_ensembles else {model: self.single(dataset, model, metric) for model in known}
+        found = (
+            ensembles if are_ensembles else {model: self.single(dataset, model, metric, method) for model in known}
+        )
         return Alike({model: value for model, value in found.items() if value is not None}, are_ensembles)
 
-    def has(self, dataset: str, model: str, metric: str) -> bool:
+    def has(self, dataset: str, model: str, metric: str, method: str = OWN) -> bool:
         """Return whether there is any result, of single repeats or of their ensemble."""
-        return bool(self.runs(dataset, model, metric)) or self.ensemble(dataset, model, metric) is not None
+        cell = dataset, model, metric, method
+        return bool(self.runs(*cell)) or self.ensemble(*cell) is not None
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str, bool, str], tuple[Row, ...]]:

@@ -69,7 +69,7 @@ def ucr_section(run: Run, published: Published) -> Section:
     """Return means over datasets for each model, and every dataset by itself."""
     names, notes = ucr_datasets(run)
     kinds = [kind for kind in KINDS if kind.metric != "aopcr"]
-    lacking = [_of_single_models(kind) for kind in kinds if run.lacks_ensembles(kind.metric)]
+    lacking = [_of_single_models(kind) for kind in kinds if run.lacks_ensembles(names, kind.metric)]
     tables = [_means(run, published, names, kind) for kind in (*kinds, *lacking, *KINDS[len(kinds) :])]
     if lacking:
         notes = (*notes, SINGLES_NOTE)
@@ -169,6 +169,8 @@ def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> 
 
 def _paper(kind: Kind, model: str) -> float | None:
     """Return the paper's mean over all 85 datasets; of some metrics, only the table of all classifiers has it."""
+    if not kind.ensemble and kind.metric != "aopcr":
+        return None  # the paper's accuracies are those of ensembles
     pooling, _, backbone = model.partition("-")
     found = paper_table(kind.table).value(kind.part, pooling, backbone)
     return paper_table("ucr_all").value(kind.metric, model, "mean") if found is None else found

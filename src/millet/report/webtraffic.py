@@ -7,7 +7,7 @@ Out: one `Section` each.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.report.layout import Cell, Section, Table, comparison, mean, shown, shown_difference
@@ -104,31 +104,26 @@ def _lines() -> Iterator[tuple[str, str, str, str]]:
         yield pooling, POOLINGS[pooling], pooling, OWN
 
 
-def _runs(run: Run, name: str, model: str, metric: str, method: str) -> tuple[float, ...]:
-    """Return the single models' results; CAM is the way a GAP model explains itself, and need not be run twice."""
-    return run.runs(name, model, metric, method) or (run.runs(name, model, metric) if method == "cam" else ())
-
-
-def _ensemble(run: Run, name: str, model: str, metric: str, method: str) -> float | None:
-    value = run.ensemble(name, model, metric, method)
-    return run.ensemble(name, model, metric) if value is None and method == "cam" else value
+def _method(run: Run, name: str, model: str, metric: str, method: str) -> str:
+    """Return the method whose rows to show; CAM is the way a GAP model explains itself, and need not be run twice."""
+    return OWN if method == "cam" and not run.has(name, model, metric, method) else method
 
 
 def _explanations(run: Run, published: Published, name: str, metric: str) -> Table:
     paper = paper_table("webtraffic_explanations")
     cells = []
     for line, title, pooling, method in _lines():
-        ensembles = {
-            backbone: _ensemble(run, name, f"{pooling}-{backbone}", metric, method) for backbone in BACKBONES
-        }
-        for backbone, ours in ensembles.items():
+        ensembles: list[float | None] = []
+        for backbone in BACKBONES:
             model = f"{pooling}-{backbone}"
+            told_by = _method(run, name, model, metric, method)
+            ensembles.append(run.ensemble(name, model, metric, told_by))
             # The authors' files hold what the models say of themselves, and nothing of SHAP.
             authors = () if method == "shap" else tuple(published.runs(name, model, metric))
-            runs = _runs(run, name, model, metric, method)
+            runs = run.runs(name, model, metric, told_by)
             theirs = paper.value(metric, line, backbone)
-            cells.append(Cell(f"{title}, {BACKBONES[backbone]}", ours, theirs, runs, authors))
-        cells.append(Cell(f"{title}, mean", mean(list(ensembles.values())), paper.value(metric, line, "mean")))
+            cells.append(Cell(f"{title}, {BACKBONES[backbone]}", ensembles[-1], theirs, runs, authors))
+        cells.append(Cell(f"{title}, mean", mean(ensembles), paper.value(metric, line, "mean")))
     for model in with_others(run.models)[len(MODELS) :]:
         ours = run.ensemble(name, model, metric)
         cells.append(Cell(model_title(model), ours, None, run.runs(name, model, metric)))
@@ -170,7 +165,8 @@ def _summary(run: Run, name: str, metric: str) -> Table:
     for line, (title, poolings, method) in groups.items():
         for backbone in BACKBONES:
             models = [f"{pooling}-{backbone}" for pooling in poolings]
-            kind, found = _alike(run, name, models, metric, method)
+            alike = run.alike(name, models, metric, _method(run, name, models[0], metric, method))
+            found = list(alike.values.values())
             if not found:
                 continue
             of = f", best of {len(found)}" if len(poolings) > 1 else ""
@@ -179,7 +175,7 @@ def _summary(run: Run, name: str, metric: str) -> Table:
             rows.append(
                 (
                     f"{title}{of}, {BACKBONES[backbone]}",
-                    kind,
+                    "ensembles" if alike.are_ensembles else "single models",
                     shown(ours),
                     shown(theirs),
                     shown_difference(ours, theirs),
@@ -188,16 +184,6 @@ def _summary(run: Run, name: str, metric: str) -> Table:
     header = ("explanation", "of", "ours", "paper", "difference")
     heading, covered = f"{name}: {METRICS[metric].title}", _coverage(run, name, metric)
     return Table(heading, paper.table, covered, header, tuple(rows), (BEST_NOTE,))
-
-
-def _alike(run: Run, name: str, models: Sequence[str], metric: str, method: str) -> tuple[str, list[float]]:
-    """Return results of ensembles where all models have one, else of single models, and which of both they are."""
-    ensembles = [_ensemble(run, name, model, metric, method) for model in models]
-    whole = [value for value in ensembles if value is not None]
-    if len(whole) == len(models):
-        return "ensembles", whole
-    singles = [mean(_runs(run, name, model, metric, method)) for model in models]
-    return "single models", [value for value in singles if value is not None]
 
 
 def _without_class_0(run: Run, name: str) -> Table:

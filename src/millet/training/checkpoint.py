@@ -31,7 +31,7 @@ class TrainingState:
     epoch: int = 0
     best_loss: float = float("inf")
     elapsed: float = 0.0
-    core_elapsed: float = 0.0
+    core_elapsed: float | None = 0.0  # None where a checkpoint of an earlier version was resumed
     stale_epochs: int = 0
     finished: str = ""
     records: list[EpochRecord] = field(default_factory=list)
@@ -94,6 +94,7 @@ def load_checkpoint(path: Path) -> tuple[TrainingState, dict[str, Tensor], dict[
         else:
             parts[part][rest] = value
     counters = facts["state"]
+    counters.setdefault("core_elapsed", None)
     records = [EpochRecord(*values) for values in counters.pop("records")]
     state = TrainingState(**counters, records=records, best_weights=parts["best"])
     return state, parts["weights"], {"state": slots, "param_groups": facts["optimizer"]["param_groups"]}

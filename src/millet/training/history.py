@@ -31,8 +31,8 @@ class EpochRecord(NamedTuple):
     best : bool
         Whether this epoch's weights were the best so far.
     core_seconds : float or None
-        Processor time since the member's training began, of all threads of its process together: what `seconds` of a
-        quiet machine with one thread would be. None in models that earlier versions have saved.
+        Processor time since the member's training began, of all threads of its (first) process together; what else
+        the machine does is not in it. None where an earlier version trained a part of it.
     """
 
     member: int

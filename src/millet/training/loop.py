@@ -174,7 +174,7 @@ class _Trainer:
             self.network.load_state_dict(weights)
             self.optimizer.load_state_dict(optimizer)
         self.started = time.monotonic() - self.state.elapsed
-        self.core_started = time.process_time() - self.state.core_elapsed
+        self.core_started = time.process_time() - (self.state.core_elapsed or 0.0)
 
     def _take_snapshot(self) -> None:
         """Remember how things stand between two epochs, since an interruption comes amidst one."""
@@ -200,7 +200,8 @@ class _Trainer:
         train_loss = self._take_steps(epoch)
         selection_loss = self._selection_loss(train_loss)
         self.state.elapsed = time.monotonic() - self.started
-        self.state.core_elapsed = time.process_time() - self.core_started
+        if self.state.core_elapsed is not None:
+            self.state.core_elapsed = round(time.process_time() - self.core_started, 3)
         finite = bool(np.isfinite(train_loss) and np.isfinite(selection_loss))
         keeps_last = self.recipe.keep == "last" and self.options.validation is None
         best = finite and (keeps_last or selection_loss < self.state.best_loss)
@@ -208,7 +209,7 @@ class _Trainer:
         rate = self.optimizer.param_groups[0]["lr"]
         record = EpochRecord(
             self.options.member, epoch, train_loss, selection_loss, rate, round(self.state.elapsed, 3), best,
-            round(self.state.core_elapsed, 3),
+            self.state.core_elapsed,
         )  # fmt: skip
         self.state.stale_epochs = 0 if improved else self.state.stale_epochs + 1
         if best:
