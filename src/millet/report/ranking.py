@@ -43,13 +43,12 @@ METRICS_RANKED = ("accuracy", "balanced_accuracy", "auroc", "loss")
 
 def ranking_section(run: Run, published: Published) -> Section:
     """Return the tables and pictures that place our models among other classifiers, and among themselves."""
-    names, notes = ucr_datasets(run)[0], ()
+    names = ucr_datasets(run)[0]
     tables, pictures = _of_all_models(run, published)
     if are_of_the_paper(names):
         more_tables, more_pictures = _as_in_the_paper(run, published, names)
         tables, pictures = [*more_tables, *tables], [*more_pictures, *pictures]
-    if not tables:
-        notes = ("Ranks need several models, or the results of other classifiers (--published).",)
+    notes = () if tables else ("Ranks need several models, or the results of other classifiers (--published).",)
     trade_off = _trade_off(run, names)
     if trade_off is not None:
         tables.append(trade_off[0])
