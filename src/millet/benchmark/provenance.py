@@ -51,6 +51,7 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "n_cores": os.cpu_count(),
+        "memory_gb": _memory(),
         "n_threads": torch.get_num_threads(),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
     }
@@ -63,6 +64,15 @@ def _processor() -> str:
     except OSError:
         found = None
     return found[1] if found else platform.processor()
+
+
+@functools.cache
+def _memory() -> float | None:
+    """Return the memory of the machine; None where the system does not say."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3, 1)
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 class PeakMemory:
@@ -80,15 +90,17 @@ class PeakMemory:
             return
 
     @staticmethod
-    def read() -> float:
-        """Return the peak."""
+    def read() -> float | None:
+        """Return the peak; None where the system does not say."""
         try:
             found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
         except OSError:
             found = None
         if found:
             return round(int(found[1]) / 1024, 1)
-        import resource  # not there on Windows, which has no ru_maxrss either
-
+        try:
+            import resource
+        except ImportError:  # on Windows
+            return None
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1)
