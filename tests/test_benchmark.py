@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas
 import pytest
 from click.testing import CliRunner
 
@@ -587,6 +588,15 @@ def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": \n{"a": 3}\n')
     with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
         RowsFile(tmp_path)
+
+
+def test_rows_make_a_table_that_parquet_holds(tmp_path):
+    run_benchmark(tiny(tmp_path, models='"lite", "minirocket"'), tmp_path / "run", n_jobs=1)
+    rows = read_rows(tmp_path / "run")
+    pandas.json_normalize(rows).to_parquet(tmp_path / "rows.parquet")
+    table = pandas.read_parquet(tmp_path / "rows.parquet")
+    assert table["model"].tolist() == [row["model"] for row in rows]
+    assert table["machine.n_cores"].tolist() == [row["machine"]["n_cores"] for row in rows]
 
 
 def test_what_is_no_number_becomes_null(tmp_path):
