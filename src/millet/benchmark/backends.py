@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import socket
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
@@ -117,7 +118,12 @@ def local_pool(n_jobs: int, n_cells: int, scheduler: None) -> Iterator[Pool]:
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdigit() and int(limit) > 0:
         n_threads = min(n_threads, int(limit))
-    with joblib.parallel_config(backend="loky", n_jobs=n_workers, inner_max_num_threads=n_threads):
+    with (
+        joblib.parallel_config(backend="loky", n_jobs=n_workers, inner_max_num_threads=n_threads),
+        warnings.catch_warnings(),
+    ):
+        # That a worker which has grown is replaced, is meant; those that die are told of otherwise.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor")
         yield Pool(n_workers, _joblib_stream if n_workers > 1 else _single_stream, n_threads, os.getpid())
 
 
