@@ -323,6 +323,13 @@ class TestClaims:
         assert cells[1] == "Peak 0.800, the lowest is class 7, 0.700; 6 of 10 missed are taken for None"
         assert cells[3] == "in part"
 
+    def test_gap_is_judged_on_datasets_that_both_have(self, tmp_path):
+        accuracy = {("Coffee", BEST): 0.9, ("Coffee", DUEL[0]): 0.8, ("ECG200", BEST): 0.7, ("ECG200", DUEL[0]): 0.74}
+        rows = [make_row(d, m, 0, accuracy=value) for (d, m), value in accuracy.items()]
+        rows.append(make_row("GunPoint", DUEL[0], 0, accuracy=1.0))
+        cells = overview(self.page(tmp_path, rows, tables=["ucr"]), "UCR: Conjunctive InceptionTime is", "What holds")
+        assert cells[1:4] == ["+0.030 on 2 datasets", "–", "yes"]
+
     def test_what_no_run_tells_is_not_judged(self, tmp_path):
         (tmp_path / "results").mkdir()
         text = write_page(tmp_path / "results", tmp_path)
