@@ -192,7 +192,7 @@ def test_a_dataset_that_is_not_there_is_looked_for_among_ones_own(tmp_path):
 
 
 def test_a_folder_with_datasets_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(DatasetNotFoundError, match=r"There is no folder .*nowhere with datasets"):
+    with pytest.raises(DatasetNotFoundError, match="nowhere is not a folder; path must be one that holds datasets"):
         load_experiment(write(tmp_path), path=tmp_path / "nowhere")
 
 

@@ -476,12 +476,19 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_weights(bumps, tmp_pa
 SHARED = Recipe(n_epochs=3, batch_size=13)
 
 
+def leave_together(fabric):
+    """End the talk between processes: one that exits amidst it is now and then aborted by torch."""
+    fabric.barrier()
+    torch.distributed.destroy_process_group()
+
+
 def train_in_processes(fabric, cases, network, path):
     # Of 13 cases one process has 7 and the other 6: by itself, only one would recompute its blocks.
     recomputation.RECOMPUTE_ABOVE = 6.5 * cases.lengths.max()
     history = train(network, cases, SHARED, Options(seed=1), fabric)
     if fabric.is_global_zero:
         save_file(weights_of(network), path)
+    leave_together(fabric)
     return history.column("selection_loss")
 
 
@@ -509,7 +516,9 @@ def train_until_the_first_stops(fabric, cases, network):
     stopped = train(copy.deepcopy(network), cases, SHARED, Options(callbacks=callbacks), fabric)
     limited = Options(callbacks=[after_a_while], max_time=0.5)
     timed = train(network, cases, Recipe(n_epochs=10**6, schedule="one-cycle"), limited, fabric)
-    return [(len(stopped), sorted(fabric.all_gather(torch.tensor(len(timed))).tolist()))]
+    counts = sorted(fabric.all_gather(torch.tensor(len(timed))).tolist())
+    leave_together(fabric)
+    return [(len(stopped), counts)]
 
 
 @pytest.mark.slow
