@@ -62,17 +62,16 @@ class Field:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to say where ours are not of ensembles."""
-        return singles_notes(len(self.of_singles), len(self.datasets))
+        notes = singles_notes(len(self.of_singles), len(self.datasets))
+        return (*notes, "Published ones of the authors are ensembles.") if notes and not all(self.ours) else notes
 
 
 def singles_notes(n_single: int, n_datasets: int) -> tuple[str, ...]:
-    """Say on how many datasets results are of single models, where the paper's are of ensembles."""
+    """Say on how many datasets results are of single models."""
     if not n_single:
         return ()
     where = "all" if n_single == n_datasets else f"{n_single} of {n_datasets}"
-    return (
-        f"On {where} datasets ours are means of single models, for want of ensembles; the authors' are ensembles.",
-    )
+    return (f"On {where} datasets ours are means of single models, for want of ensembles.",)
 
 
 def gather_field(
