@@ -89,7 +89,7 @@ def page(tmp_path_factory):
 class TestPage:
     def test_every_item_is_partial_whole_or_not_run(self, page):
         text, _ = page
-        assert "At a glance: 1 of 9 items whole, 3 in part" in text
+        assert "At a glance: 1 of 10 items whole, 3 in part" in text
         state = "partial: part of the grid, 2 of 15 models, 2 instead of 5 repeats"
         assert overview(text, "UCR")[2:] == ["`ucr_small`", "paper", "4 of 85 datasets", state]
         assert overview(text, "Multiplications")[-1] == "whole"

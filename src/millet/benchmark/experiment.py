@@ -50,6 +50,8 @@ class Experiment:
         Post-hoc methods to compare the models' own explanations with.
     metrics : tuple of str
         Of `millet.evaluation.METRICS`; empty for all that apply.
+    examples : int
+        Test cases of each class to keep, with what every method says of them, for pictures; of the first repeat.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Experiment:
     recipe: Recipe
     methods: tuple[MethodSpec, ...]
     metrics: tuple[str, ...]
+    examples: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it; two experiments are the same where these are."""
@@ -78,6 +81,8 @@ class Experiment:
             "training": self.recipe.to_dict(),
             "methods": [method.to_dict() for method in self.methods],
             "metrics": list(self.metrics),
+            # Runs of earlier versions have none, and stay the same.
+            **({"examples": self.examples} if self.examples else {}),
         }
 
 
@@ -176,6 +181,7 @@ def _parse(table: Table, tier: str, path: Path | None) -> Experiment:
         recipe=recipe,
         methods=parse_methods(table.take("methods", {}), models),
         metrics=metrics,
+        examples=table.integer("examples", 0, at_least=0),
     )
 
 

@@ -34,6 +34,8 @@ class Job:
         The process that started the worker; the worker ends when that one has.
     call : str
         Which call of `run_benchmark` it is of: what a worker has read for another one may have changed since.
+    examples : int
+        Test cases of each class to keep for pictures.
     fingerprint : str, optional
         Of the training cases that other rows of this dataset are of; None where there are none yet.
     """
@@ -49,6 +51,7 @@ class Job:
     n_threads: int | None = None
     owner: int | None = None
     call: str = ""
+    examples: int = 0
     fingerprint: str | None = None
 
     @property

@@ -50,7 +50,7 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
     with _clocked("inference", times):
         predicted = classifier.predict(cases.X)
     with _clocked("explain", times):
-        explanation = _explanation(classifier, cases, method) if needs_evidence(metrics) else None
+        explanation = explained(classifier, cases, method) if needs_evidence(metrics) else None
     with _clocked("evaluate", times):
         applicable = _applicable(metrics, cases, explanation)
         row: Row = dict(evaluate(classifier, cases, explanation=explanation, metrics=applicable, progress=False))
@@ -95,7 +95,8 @@ def spread(data: Dataset, n_cases: int) -> Dataset:
     return data.take(chosen)
 
 
-def _explanation(classifier: EvidenceClassifier, cases: Dataset, method: MethodSpec) -> Explanation:
+def explained(classifier: EvidenceClassifier, cases: Dataset, method: MethodSpec) -> Explanation:
+    """Return what a method, or the model itself, says of some cases."""
     if method.name == OWN:
         return classifier.explain(cases.X, members=classifier.n_members_ > 1)
     return explain(method.name, classifier, cases.X, progress=False, **method.options)

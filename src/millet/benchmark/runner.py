@@ -182,6 +182,7 @@ class _Run:
             n_threads=pool.n_threads,
             owner=pool.owner,
             call=self._call,
+            examples=experiment.examples,
             fingerprint=self._fingerprints.get(cell.data.name),
         )
 

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from millet.benchmark.tomltable import Table, refuse_duplicates
 from millet.datasets import Dataset, list_datasets, load_dataset, make_web_traffic
 from millet.datasets.catalogue import MULTIVARIATE_DATASETS, PAPER_DATASETS, WEB_TRAFFIC, entries, find
 from millet.datasets.locate import plain_name
-from millet.datasets.web_traffic import PUBLISHED_SEED
+from millet.datasets.web_traffic import make_web_traffic_splits
 from millet.errors import ParameterError, UnknownNameError, did_you_mean
 
 ALL_OF_PAPER = "paper85"
@@ -51,10 +49,7 @@ class DataSpec:
         """Return the two splits."""
         if self.generator is None:
             return load_dataset(self.name, path)
-        arguments = dict(self.generator)
-        # One stream for both splits, as the published ones are made.
-        rng = np.random.RandomState(arguments.pop("random_state", PUBLISHED_SEED))
-        train, test = (make_web_traffic(**arguments, random_state=rng, split=split) for split in ("train", "test"))
+        train, test = make_web_traffic_splits(**self.generator)
         return replace(train, name=self.name), replace(test, name=self.name)
 
     def size(self, path: Path | None) -> Size | None:

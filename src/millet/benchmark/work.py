@@ -5,6 +5,7 @@ Runs in a worker: a process of this machine, or of a cluster that sees the same 
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import functools
 import math
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
@@ -26,7 +28,7 @@ from millet.averaged import AveragedClassifier
 from millet.bags import as_bags
 from millet.benchmark.cells import Cell
 from millet.benchmark.job import Job, failure_row, identity, other_cases, provenance
-from millet.benchmark.measure import check_metrics, measure
+from millet.benchmark.measure import check_metrics, explained, measure
 from millet.benchmark.models import OWN, MethodSpec, ModelSpec
 from millet.benchmark.provenance import PeakMemory
 from millet.benchmark.rows import Row, keep_row, kept_rows
@@ -41,6 +43,8 @@ from millet.errors import LabelError, StorageError
 from millet.labels import encode_labels
 from millet.loading import load_classifier
 from millet.locks import locked
+from millet.metrics import faithfulness
+from millet.report.comparison import CURVE, RANDOM_CURVE, choose_examples, keep_examples
 from millet.report.evidence import save_evidence
 from millet.report.false_negatives import MODEL as ERRING_MODEL
 from millet.rocket_classifier import RocketMilletClassifier
@@ -131,21 +135,33 @@ def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test
     """Return the row of a method; beside that of the model itself, cases are kept for pictures."""
     row = {**identity(job, method.name), "status": "done", "error": "", **_training_facts(classifier)}
     row |= measure(classifier, test, method, job.metrics)
-    if method.name == OWN and _is_worth_pictures(job):
-        row |= _keep_pictures(job, classifier, test)
+    row |= _keep_pictures(job, method, classifier, test)
     return {**row, "cell_seconds": round(time.monotonic() - started, 3), **provenance()}
 
 
-def _keep_pictures(job: Job, classifier: EvidenceClassifier, test: Dataset) -> Row:
+def _keep_pictures(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:
     """Keep cases for pictures, or return why there are none: what was measured is worth its row without them."""
-    assert isinstance(test, WebTraffic)
     try:
-        save_evidence(job.folder, classifier.explain(test.X), test)
+        if method.name == OWN and _is_worth_pictures(job):
+            assert isinstance(test, WebTraffic)
+            save_evidence(job.folder, classifier.explain(test.X), test)
+        return _keep_examples(job, method, classifier, test) if job.examples and job.cell.repeat == 0 else {}
     except Exception as error:
         if _is_fatal(error):
             raise
         return {"warning": f"no cases for pictures: {_described(error)}"}
-    return {}
+
+
+def _keep_examples(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:
+    """Keep what a method says of some cases, and return their perturbation curves."""
+    cell = job.cell
+    chosen = choose_examples(np.asarray(test.y), job.examples)
+    cases = test.take(chosen)
+    explanation = dataclasses.replace(explained(classifier, cases, method), cases=chosen)
+    found = faithfulness(classifier, cases.X, explanation.scores)
+    keep_examples(job.folder, cell.data.name, cell.model.name, method.name, explanation)
+    curves = {CURVE: found.curve, RANDOM_CURVE: found.random_curves.mean(axis=0)}
+    return {key: dict(zip(map(str, chosen.tolist()), values.tolist(), strict=True)) for key, values in curves.items()}
 
 
 def _is_worth_pictures(job: Job) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -257,8 +257,28 @@ def make_web_traffic(
 
 def load_web_traffic() -> tuple[WebTraffic, WebTraffic]:
     """Return the published training and test split, 500 series each, from one random stream."""
-    rng = RandomState(PUBLISHED_SEED)
-    return make_web_traffic(random_state=rng, split="train"), make_web_traffic(random_state=rng, split="test")
+    return make_web_traffic_splits()
+
+
+def make_web_traffic_splits(*, random_state: int = PUBLISHED_SEED, **arguments: Any) -> tuple[WebTraffic, WebTraffic]:
+    """Generate a training and a test split from one random stream, as the published ones are made.
+
+    Parameters
+    ----------
+    random_state : int, default=12
+        Seed of the stream.
+    **arguments
+        Of `make_web_traffic`.
+
+    Examples
+    --------
+    >>> train, test = make_web_traffic_splits(n_cases_per_class=2, classes=["None", "Peak"], sampling_interval=60)
+    >>> len(train), len(test), bool((train.X == test.X).all())
+    (4, 4, False)
+    """
+    rng = _as_random_state(random_state)
+    train, test = (make_web_traffic(**arguments, random_state=rng, split=split) for split in ("train", "test"))
+    return train, test
 
 
 class _Case(NamedTuple):

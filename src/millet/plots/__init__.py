@@ -6,6 +6,7 @@ Out: matplotlib figures. Every function draws on the figure or axes it is given,
 """
 
 from millet.plots.classes import plot_class_scores, plot_heatmap_classes
+from millet.plots.comparison import plot_comparison
 from millet.plots.curves import plot_perturbation_curves
 from millet.plots.decimation import decimate
 from millet.plots.evidence import plot_explanation, plot_false_negative
@@ -15,6 +16,7 @@ from millet.plots.series import plot_construction, plot_examples
 __all__ = [
     "decimate",
     "plot_class_scores",
+    "plot_comparison",
     "plot_construction",
     "plot_examples",
     "plot_explanation",

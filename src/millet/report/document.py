@@ -17,6 +17,7 @@ from millet.datasets.locate import search_folders
 from millet.errors import did_you_mean
 from millet.plots import save_figure
 from millet.report.ablation import ablation_section
+from millet.report.comparison import comparison_section
 from millet.report.complexity import complexity_section
 from millet.report.cost import parameters_section, run_time_section
 from millet.report.false_negatives import false_negatives_section
@@ -33,12 +34,15 @@ SECTIONS: dict[str, Callable[[Run, Published], Section]] = {
     "false_negatives": false_negatives_section,
     "ucr": ucr_section,
     "ranking": ranking_section,
+    "comparison": comparison_section,
     "properties": properties_section,
     "ablation": ablation_section,
     "parameters": parameters_section,
     "run_time": run_time_section,
     "complexity": complexity_section,
 }
+# Those that look into the datasets, too.
+WITH_DATA = {"comparison": comparison_section, "properties": properties_section}
 # A table that an experiment file lists, and the section it stands in; a section's own name stands for all its tables.
 TABLES = {
     "webtraffic_prediction": "webtraffic",
@@ -58,6 +62,7 @@ EXPERIMENTS = {
     "webtraffic": ("webtraffic", "false_negatives"),
     "false_negatives": ("false_negatives",),
     "ucr": ("ucr", "ranking", "properties"),
+    "comparison": ("comparison",),
     "ablation": ("ablation",),
     "runtime": ("run_time", "parameters", "complexity"),
 }
@@ -160,8 +165,8 @@ def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def build_section(name: str, run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:
     """Return one of `SECTIONS`; `path` leads to datasets, where a section looks into them."""
-    if name == "properties":
-        return properties_section(run, published, path)
+    if name in WITH_DATA:
+        return WITH_DATA[name](run, published, path)
     return SECTIONS[name](run, published)
 
 

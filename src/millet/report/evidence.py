@@ -104,10 +104,10 @@ def load_evidence(folder: Path) -> dict[int, Explanation]:
         match = re.fullmatch(rf"{WEB_TRAFFIC.name}-(\d+)", path.stem)
         if match and int(match[1]) < WEB_TRAFFIC.n_test:
             found[int(match[1])] = path
-    return {case: kept for case, path in sorted(found.items()) if (kept := _readable(path)) is not None}
+    return {case: kept for case, path in sorted(found.items()) if (kept := readable(path)) is not None}
 
 
-def _readable(path: Path) -> Explanation | None:
+def readable(path: Path) -> Explanation | None:
     """Return a case, or None where its file is damaged: tables do not depend on pictures."""
     try:
         return Explanation.load(path)

@@ -42,6 +42,7 @@ ITEMS = {
     "false_negatives": Item("Cases and their evidence, peaks that are missed", "Fig. 3, App. E.1", "false_negatives"),
     "ucr": Item("UCR: prediction and AOPCR of all models", "App. D.3", "ucr"),
     "ranking": Item("Ranks and wins, critical difference, duels, Pareto front", "Tab. 2, Fig. 5 and 6", "ucr"),
+    "comparison": Item("CAM, SHAP and MILLET side by side", "Fig. 7", "comparison"),
     "properties": Item("Imbalance, length, training size, model variance", "App. E.2, E.3", "ucr"),
     "ablation": Item("Ablation", "App. E.5", "ablation"),
     "parameters": Item("Parameters", "App. E.4", "runtime"),

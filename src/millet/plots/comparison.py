@@ -1,0 +1,115 @@
+"""Side by side: what several methods say of one case, and how much each of them matters to the model.
+
+In:  one `Explanation` for each method, and perturbation curves where there are any.
+Out: matplotlib figures; see `millet.plots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from millet.errors import ParameterError
+from millet.explanation import Explanation
+from millet.plots.cases import OneCase
+from millet.plots.curves import plot_perturbation_curves
+from millet.plots.figures import figure_or_new
+from millet.plots.palettes import CHANNELS, find_palette
+from millet.plots.panels import NORMAL, SMALL, draw_heatmap, draw_series, plain_text, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+COLUMN, ROW, LEAST_HEIGHT = 3.9, 0.85, 2.4
+
+
+def plot_comparison(
+    explanations: Mapping[str, Explanation],
+    curves: Mapping[str, ArrayLike] | None = None,
+    *,
+    case: int = 0,
+    target: Any = None,
+    label: Any = None,
+    ylabel: str = "change of the logit",
+    palette: str = "green-red",
+    figure: FigureBase | None = None,
+) -> FigureBase:
+    """Draw a case, the series over the evidence that each method sees for one class, and the methods' curves.
+
+    Colours are normalised to each method's strongest score: methods have scales of their own.
+
+    Parameters
+    ----------
+    explanations : mapping of str to Explanation
+        By the methods' names, of the same case.
+    curves : mapping of str to array of shape (n_steps,), optional
+        From `millet.metrics.perturbation_curve`: what becomes of the prediction as what a method calls most relevant
+        is taken away. Without, that column is left out.
+    case : int
+        Which case; negative counts from the end.
+    target : label, optional
+        The class whose scores are drawn; by default the one that each explanation predicts.
+    label : label, optional
+        The true class, named in the title.
+    ylabel : str
+        What the curves show.
+    palette : {"green-red", "colorblind"}
+    figure : matplotlib Figure or SubFigure, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Figure or SubFigure
+
+    Examples
+    --------
+    >>> from matplotlib import pyplot
+    >>> parts = {"series": [[[0.0, 9.0, 1.0]]], "lengths": [3], "classes": ["calm", "spike"], "logits": [[-1.0, 1.0]]}
+    >>> right = Explanation(scores=[[[0.0, -3.0, 0.0], [0.0, 3.0, 0.0]]], **parts)
+    >>> wrong = Explanation(scores=[[[-3.0, 0.0, 0.0], [3.0, 0.0, 0.0]]], **parts)
+    >>> curves = {"model": [0.0, -2.0], "guess": [0.0, -1.0]}
+    >>> figure = plot_comparison({"model": right, "guess": wrong}, curves, label="spike")
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['True: spike', 'model: spike (88.1%)', 'guess: spike (88.1%)', '']
+    >>> pyplot.close(figure)
+    """
+    if not explanations:
+        raise ParameterError("explanations must hold at least one method's; got none.")
+    cases = {name: OneCase(explanation, case) for name, explanation in explanations.items()}
+    first = next(iter(cases.values()))
+    for name, one in cases.items():
+        if one.series.shape != first.series.shape:
+            raise ParameterError(
+                f"explanations must be of one case; that of {name!r} has the shape {one.series.shape}, the first "
+                f"{first.series.shape}."
+            )
+    colors = find_palette(palette)
+    n_columns = 3 if curves else 2
+    with figure_or_new(figure, COLUMN * n_columns, max(LEAST_HEIGHT, ROW * len(cases) + 0.4)) as canvas:
+        grid = canvas.add_gridspec(len(cases), n_columns, wspace=0.08)
+        left = canvas.add_subplot(grid[:, 0])
+        _draw_all_channels(left, first)
+        style(left, first.time, "value", show_time=True)
+        if label is not None:
+            left.set_title(f"True: {first.name(first.code(label))}", fontsize=NORMAL, loc="left")
+        for place, (name, one) in enumerate(cases.items()):
+            ax = canvas.add_subplot(grid[place, 1])
+            code = one.predicted if target is None else one.code(target)
+            draw_heatmap(ax, one.time, one.scores[code], colors)
+            _draw_all_channels(ax, one, halo=True)
+            style(ax, one.time, "", show_time=place == len(cases) - 1)
+            ax.set_title(
+                f"{plain_text(name)}: {one.name(code)} ({one.probabilities[code]:.1%})", fontsize=SMALL, loc="left"
+            )
+        if curves:
+            plot_perturbation_curves(curves, ylabel=ylabel, ax=canvas.add_subplot(grid[:, 2]))
+    return canvas
+
+
+def _draw_all_channels(ax: Axes, one: OneCase, *, halo: bool = False) -> None:
+    """Draw the channels over one another: beside each other there is no room."""
+    for channel, values in enumerate(one.series):
+        draw_series(ax, one.time, values, color=CHANNELS[channel % len(CHANNELS)], halo=halo)

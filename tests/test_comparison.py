@@ -1,0 +1,225 @@
+"""Claims about explanations side by side: kept without the series, and drawn from what was measured."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+from millet import Explanation
+from millet.benchmark import load_experiment, read_rows, run_benchmark
+from millet.benchmark.sources import DataSpec
+from millet.errors import ParameterError
+from millet.loading import load_classifier
+from millet.metrics import aopcr, perturbation_curve
+from millet.plots import plot_comparison
+from millet.posthoc import explain
+from millet.report import read_run, write_report
+from millet.report.comparison import CURVE, choose_examples, comparison_section, explainers_of
+from millet.report.published import Published
+
+OPTIONS = {"n_samples": 20}
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_behind():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The run folder of the smoke tier, one example of each of three classes."""
+    folder = tmp_path_factory.mktemp("comparison") / "run"
+    run_benchmark(load_experiment("comparison", "smoke"), folder, n_jobs=1)
+    return folder
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A copy of it that a test may spoil."""
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+def test_split(folder):
+    (data,) = json.loads((folder / "run.json").read_text())["datasets"]
+    return DataSpec(**data).load(None)[1]
+
+
+test_split.__test__ = False
+
+
+def rewrite(folder, change):
+    path = folder / "run.json"
+    experiment = json.loads(path.read_text())
+    change(experiment)
+    path.write_text(json.dumps(experiment))
+
+
+def section(folder, path=None):
+    return comparison_section(read_run(folder), Published(None), path)
+
+
+class TestWhatIsKept:
+    def test_the_first_cases_of_each_class_are_chosen(self):
+        y = np.array([2, 2, 0, 1, 1, 0, 1, 0])
+        assert choose_examples(y, 2).tolist() == [0, 1, 2, 3, 4, 5]
+        assert choose_examples(y, 9).tolist() == list(range(8))
+
+    def test_no_series_is_kept(self, finished):
+        files = sorted((finished / "examples").iterdir())
+        assert [file.stem.split("-", 1)[1] for file in files] == [
+            "conjunctive-lite-own", "conjunctive-lite-shap", "gap-lite-cam", "gap-lite-own",
+        ]  # fmt: skip
+        for file in files:
+            kept = Explanation.load(file)
+            assert np.isnan(kept.series).all()
+            assert np.abs(kept.scores).sum() > 0
+            assert kept.contributions is None
+
+    @pytest.mark.parametrize(("model", "method"), [("conjunctive-lite", "shap"), ("gap-lite", "cam")])
+    def test_scores_and_curves_are_those_of_the_trained_model(self, finished, model, method):
+        test = test_split(finished)
+        cases = choose_examples(test.y, 3)
+        classifier = load_classifier(finished / "models" / "TinyTraffic" / model / "0")
+        own = explain(method, classifier, test.X[cases], progress=False, **(OPTIONS if method == "shap" else {}))
+        kept = Explanation.load(finished / "examples" / f"TinyTraffic-{model}-{method}.npz")
+        np.testing.assert_allclose(kept.scores, own.scores, atol=1e-5)
+        assert kept.cases.tolist() == cases.tolist()
+        (row,) = (row for row in read_rows(finished) if (row["model"], row["method"]) == (model, method))
+        expected = perturbation_curve(classifier, test.X[cases], own.scores)
+        np.testing.assert_allclose([row[CURVE][str(case)] for case in cases], expected, atol=1e-5)
+
+    def test_other_repeats_and_ensembles_keep_nothing(self, tmp_path):
+        file = tmp_path / "two.toml"
+        file.write_text("""
+            name = "two"
+            datasets = [{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }]
+            models = [{ backbones = ["lite"], poolings = ["conjunctive"] }]
+            training = { n_epochs = 1 }
+            metrics = ["accuracy"]
+            repeats = 2
+            examples = 1
+            tiers = { smoke = {} }
+        """)
+        run_benchmark(load_experiment(file), tmp_path / "run", n_jobs=1)
+        assert {row["repeat"] for row in read_rows(tmp_path / "run") if CURVE in row} == {0}
+        assert [file.name for file in (tmp_path / "run" / "examples").iterdir()] == ["Tiny-conjunctive-lite-own.npz"]
+
+    def test_a_run_without_examples_is_described_as_before(self):
+        assert "examples" not in load_experiment("ucr", "smoke").to_dict()
+
+    @pytest.mark.parametrize("value", ["-1", "1.5", "true", '"two"'])
+    def test_examples_must_be_a_number_of_cases(self, tmp_path, value):
+        file = tmp_path / "bad.toml"
+        file.write_text(
+            f'name = "bad"\ndatasets = ["Coffee"]\nmodels = ["lite"]\nexamples = {value}\n[tiers.smoke]\n'
+        )
+        with pytest.raises(ParameterError, match=r"examples in .* must be an integer"):
+            load_experiment(file)
+
+
+class TestSection:
+    def test_the_order_is_the_papers_and_cam_stands_for_gap(self, finished):
+        found = explainers_of(read_run(finished), "TinyTraffic")
+        assert [(one.name, one.row.model) for one in found] == [
+            ("CAM", "gap-lite"), ("SHAP", "conjunctive-lite"), ("MILLET", "conjunctive-lite"),
+        ]  # fmt: skip
+
+    def test_aopcr_of_what_is_shown_is_that_of_the_metric(self, finished):
+        test = test_split(finished)
+        (table,) = section(finished).tables
+        cases = [int(case) for case in table.notes[0].split("cases ")[1].split(".")[0].split(", ")]
+        assert test.y[cases].tolist() == [0, 5, 8]
+        classifier = load_classifier(finished / "models" / "TinyTraffic" / "conjunctive-lite" / "0")
+        every = choose_examples(test.y, 3)
+        expected = aopcr(classifier, test.X[every], classifier.explain(test.X[every]).scores)
+        (line,) = (row for row in table.rows if row[0] == "MILLET")
+        assert float(line[4]) == pytest.approx(expected[np.isin(every, cases)].mean(), abs=1e-3)
+
+    def test_of_each_class_the_first_case_that_all_got_right_is_shown(self, folder):
+        test = test_split(folder)
+        for file in (folder / "examples").iterdir():
+            kept = Explanation.load(file)
+            logits = np.zeros_like(kept.logits)
+            wrong = kept.cases % 3 == 0  # the first of each class
+            logits[np.arange(len(logits)), (np.searchsorted(test.classes, test.y[kept.cases]) + wrong) % 3] = 9
+            Explanation(
+                series=kept.series, lengths=kept.lengths, classes=kept.classes, scores=kept.scores, logits=logits,
+                cases=kept.cases,
+            ).save(file)  # fmt: skip
+        assert "Shown: cases 1, 4, 7." in section(folder).tables[0].notes[0]
+
+    def test_the_picture_has_a_row_for_each_class(self, finished, tmp_path):
+        report = write_report(finished, out=tmp_path / "report")
+        assert [path.name for path in report.pictures] == ["side_by_side_TinyTraffic.png"]
+        (picture,) = section(finished).pictures
+        axes = [ax for part in picture.draw().subfigs for ax in part.axes]
+        assert len(axes) == 3 * (1 + 3 + 1)
+        assert [ax.get_title(loc="left") for ax in axes[::5]] == ["True: None", "True: Cutoff", "True: Peak"]
+        line = axes[0].lines[0].get_ydata()
+        shown = int(section(finished).tables[0].notes[0].split("cases ")[1].split(",")[0])
+        np.testing.assert_allclose(line, test_split(finished).X[shown, 0], rtol=1e-6)
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda experiment: experiment.update(datasets=["TinyTraffic"]),
+            lambda experiment: experiment["datasets"][0]["generator"].update(sampling_interval=240),
+            lambda experiment: experiment["datasets"][0]["generator"].update(classes=["None", "Flip"]),
+            lambda experiment: experiment["datasets"][0]["generator"].update(n_cases_per_class=1),
+            lambda experiment: experiment["datasets"][0].update(generator={"no": "such argument"}),
+        ],
+        ids=["not at hand", "shorter", "other classes", "fewer cases", "damaged"],
+    )
+    def test_without_its_series_a_dataset_has_a_table_and_a_note(self, folder, spoil):
+        rewrite(folder, spoil)
+        found = section(folder)
+        assert not found.pictures
+        assert found.notes == (
+            "No picture of TinyTraffic: its series are not at hand, or not those that were explained.",
+        )
+        assert [row[0] for row in found.tables[0].rows] == ["CAM", "SHAP", "MILLET"]
+
+    def test_a_damaged_file_costs_its_explanation_only(self, folder):
+        (folder / "examples" / "TinyTraffic-conjunctive-lite-shap.npz").write_bytes(b"PK")
+        with pytest.warns(RuntimeWarning, match="is left out of the report"):
+            found = section(folder)
+        assert [row[0] for row in found.tables[0].rows] == ["CAM", "MILLET"]
+        assert len(found.pictures) == 1
+
+    def test_without_any_examples_the_section_says_how_to_keep_some(self, folder):
+        shutil.rmtree(folder / "examples")
+        assert "examples = 2" in section(folder).notes[0]
+
+
+class TestPlot:
+    def explanation(self, n_channels=1, n_timepoints=3, **changes):
+        shape = (1, n_channels, n_timepoints)
+        scores = np.zeros((1, 2, n_timepoints))
+        parts = {"series": np.ones(shape), "scores": scores, "lengths": [n_timepoints], "classes": ["calm", "spike"]}
+        return Explanation(**{**parts, "logits": [[-1.0, 1.0]], **changes})
+
+    def test_each_method_shows_the_class_it_predicts_or_the_one_that_is_asked_for(self):
+        both = {"a": self.explanation(), "b": self.explanation(logits=[[2.0, -2.0]])}
+        titles = [ax.get_title(loc="left") for ax in plot_comparison(both).axes]
+        assert titles == ["", "a: spike (88.1%)", "b: calm (98.2%)"]
+        titles = [ax.get_title(loc="left") for ax in plot_comparison(both, target="calm", label="spike").axes]
+        assert titles == ["True: spike", "a: calm (11.9%)", "b: calm (98.2%)"]
+
+    def test_all_channels_are_drawn(self):
+        left, right = plot_comparison({"a": self.explanation(n_channels=3)}).axes
+        assert len(left.lines) == len(right.lines) == 3
+
+    def test_curves_are_drawn_beside(self):
+        axes = plot_comparison({"a": self.explanation()}, {"a": [0.0, -1.0, -3.0]}).axes
+        assert axes[-1].lines[-1].get_ydata().tolist() == [0.0, -1.0, -3.0]
+
+    def test_nothing_and_different_cases_are_refused(self):
+        with pytest.raises(ParameterError, match="at least one"):
+            plot_comparison({})
+        with pytest.raises(
+            ParameterError, match=r"of one case; that of 'b' has the shape \(1, 4\), the first \(1, 3\)"
+        ):
+            plot_comparison({"a": self.explanation(), "b": self.explanation(n_timepoints=4)})
