@@ -18,6 +18,7 @@ import numpy as np
 import pandas
 import pytest
 from click.testing import CliRunner
+from sklearn.metrics import log_loss
 
 from millet import load_classifier
 from millet.benchmark import backends, describe_plan, load_experiment, read_rows, run_benchmark, work
@@ -737,6 +738,13 @@ def test_an_ensemble_averages_the_logits_of_its_members(tmp_path):
     assert row["n_parameters"] == 2 * sum(p.numel() for p in members[0].networks_[0].parameters())
     assert row["ensemble"]
     assert row["seed"] is None
+    # The loss of the kept weights on the training cases, in inference mode; an ensemble's is its members' mean.
+    train, _ = ensemble.data.load(None)
+    losses = [log_loss(train.y, member.predict_proba(train.X)) for member in members]
+    found = [
+        results(tmp_path / "run")["Tiny", "conjunctive-lite", repeat, "own"]["train_loss"] for repeat in (0, 1, -1)
+    ]
+    assert found == pytest.approx([*losses, sum(losses) / 2], abs=1e-4)
 
 
 ROCKETS = '"minirocket", { features = ["minirocket"], heads = ["ridge"], spreads = ["anchor", "taps"] }'

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -526,3 +527,37 @@ def test_a_network_of_double_precision_goes_on_in_a_lower_one(bumps, precision):
     clf = quick("lite", precision="64-true", warm_start=True, n_epochs=1, device="cpu").fit(*bumps)
     clf.set_params(precision=precision).fit(*bumps)
     assert {parameter.dtype for parameter in clf.networks_[0].parameters()} == {torch.float32}
+
+
+# -- training that ended too early
+
+
+def unlearnable(n_cases=8):
+    """Cases of two classes that are all the same."""
+    return np.tile(np.sin(np.arange(12.0)), (n_cases, 1)), np.arange(n_cases) % 2
+
+
+def test_fit_warns_where_a_recipe_ended_before_much_was_learnt():
+    X, y = unlearnable()
+    with pytest.warns(ConvergenceWarning, match=r"loss of 0\.\d\d .* guessing has 0\.69: little was learnt") as found:
+        clf = MilletClassifier("lite", random_state=0, verbose=0).fit(X, y)
+    assert found[0].filename == __file__
+    assert clf.training_summary_["kept_loss"] == [clf.history_[-1].train_loss]
+
+
+def test_guessing_follows_the_weights_of_classes():
+    X, y = unlearnable(9)
+    with pytest.warns(ConvergenceWarning, match=r"guessing has 0\.69"):
+        MilletClassifier("lite", class_weight={0: 4, 1: 5}, random_state=0, verbose=0).fit(X, y)
+
+
+@pytest.mark.parametrize("chosen", [{"n_epochs": 150}, {"recipe": Recipe(n_epochs=3)}, {"max_time": 0.05}])
+def test_fit_does_not_warn_where_the_user_chose_how_long_to_train(chosen):
+    X, y = unlearnable()
+    MilletClassifier("lite", random_state=0, verbose=0, **chosen).fit(X, y)  # warnings are errors here
+
+
+def test_fit_does_not_warn_where_the_cases_were_learnt():
+    X, y = unlearnable()
+    X = X + np.outer(y, np.linspace(0, 9, 12))
+    assert MilletClassifier("lite", random_state=0, verbose=0).fit(X, y).score(X, y) == 1.0

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import entropy
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
@@ -32,6 +35,8 @@ from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_r
 
 Codes = NDArray[np.int64]
 
+# Of the loss of guessing: networks of this size learn most training cases by heart where they are given the time.
+LITTLE_LEARNT = 0.5
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -96,13 +101,33 @@ def fit_members(
         plans.append(MemberPlan(network, training, recipe, options, device, precision))
     trained = train_members(plans, classifier.n_jobs)
     history = History([record for _, member_history in trained for record in member_history])
+    losses = [record.selection_loss for record in history.kept()]
+    # Where the user chose how long to train, or cases set aside decided, a high loss is no surprise.
+    went_by_name = isinstance(classifier.recipe, str) and classifier.n_epochs is None and validation is None
+    if went_by_name and all(len(found) == recipe.n_epochs_for(len(training)) for _, found in trained):
+        _warn_of_little_learnt(losses, codes[training.positions], weights)
     summary = {
         **data,
         "n_epochs": [len(member_history) for _, member_history in trained],
+        "kept_loss": losses,
         "precision": precision,
         "seconds": round(time.monotonic() - started, 3),
     }
     return [network for network, _ in trained], history, summary
+
+
+def _warn_of_little_learnt(losses: Sequence[float], codes: Codes, weights: Sequence[float] | None) -> None:
+    """Warn where a training ended with a loss near that of knowing nothing but how frequent classes are."""
+    counts = np.bincount(codes) * (1.0 if weights is None else np.asarray(weights)[: codes.max() + 1])
+    guessing = float(entropy(counts[counts > 0]))
+    if max(losses) > LITTLE_LEARNT * guessing > 0:
+        warnings.warn(
+            f"Training ended with a loss of {max(losses):.2f} on the training cases, where guessing has "
+            f"{guessing:.2f}: little was learnt, and predictions and evidence mean little. Train longer, with "
+            "n_epochs=... or recipe='paper'.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 def check_parameters(classifier: Any) -> Recipe:

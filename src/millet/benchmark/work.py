@@ -258,6 +258,7 @@ def _ensemble_of_networks(members: list[MilletClassifier]) -> MilletClassifier:
     ensemble.training_summary_ = {
         **ensemble.training_summary_,
         "n_epochs": [member.training_summary_["n_epochs"][0] for member in members],
+        "kept_loss": [loss for member in members for loss in member.training_summary_.get("kept_loss", ())],
     }
     ensemble.history_ = type(ensemble.history_)([record for member in members for record in member.history_[-1:]])
     return ensemble
@@ -282,6 +283,7 @@ def _training_facts(classifier: EvidenceClassifier) -> Row:
         "train_core_seconds": round(core_seconds, 3),
         "n_parameters": classifier.n_parameters_,
         **({"precision": summary["precision"]} if "precision" in summary else {}),
+        **({"train_loss": sum(losses) / len(losses)} if (losses := summary.get("kept_loss")) else {}),
         "data_fingerprint": classifier.training_summary_["fingerprint"],
     }
 

@@ -87,6 +87,18 @@ class History(Sequence[EpochRecord]):
         """Return one field of every epoch."""
         return [getattr(record, name) for record in self._records]
 
+    def kept(self) -> list[EpochRecord]:
+        """Return of each member the epoch whose weights it ended with.
+
+        Examples
+        --------
+        >>> better = EpochRecord(0, 0, 0.2, 0.2, 0.001, 1.0, best=True)
+        >>> worse = EpochRecord(0, 1, 0.3, 0.3, 0.001, 2.0, best=False)
+        >>> [record.epoch for record in History([better, worse]).kept()]
+        [0]
+        """
+        return list({record.member: record for record in self._records if record.best}.values())
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the epochs as CSV, or as one JSON object a line where the name ends in .jsonl."""
         with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
