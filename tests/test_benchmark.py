@@ -170,6 +170,10 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"more": 'methods = { shap = { sampling = "unifrom" } }'}, "Unknown sampling.*Did you mean 'uniform'"),
         ({"more": "methods = { shap = { paired = 1 } }"}, "paired in .*shap.* must be true or false"),
         ({"more": "methods = { segment_lime = { alpha = -1 } }"}, "alpha in .*segment_lime.* above 0; got -1"),
+        (
+            {"more": "methods = { kernel_shap = { n_samples = 2 } }"},
+            "kernel_shap. can't be used: n_samples .* at least 3",
+        ),
         ({"more": "methods = { occlusion = { window = 0 } }"}, "window in .*occlusion.* an integer of at least 1"),
         (
             {"more": f"seed = {2**32 - 2}\nrepeats = 2"},
@@ -391,6 +395,23 @@ def test_rows_of_changed_training_cases_do_not_join_others(tmp_path):
     (out / "rows.jsonl").unlink()
     assert not run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1).failed
     assert {row["data_fingerprint"] for row in read_rows(out)}.isdisjoint({first["data_fingerprint"]})
+
+
+def test_rows_of_changed_test_cases_do_not_join_others(tmp_path):
+    write_pumps(tmp_path, *PUMPS)
+    file = write(tmp_path, datasets='"Pumps"', models='"minirocket"', more="repeats = 3")
+    experiment, out = load_experiment(file, path=tmp_path / "data"), tmp_path / "run"
+    run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1, repeats=1)
+    test = tmp_path / "data" / "Pumps" / "Pumps_TEST.tsv"
+    write_tsv(test, [[2 * values[0]] for values in PUMPS[0]], PUMPS[1])
+    failed = run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1, repeats=2).failed
+    assert [row["repeat"] for row in failed] == [1]
+    assert "The test cases of Pumps are not those of its other rows" in failed[0]["error"]
+    # Rows of an earlier version do not tell, and are joined.
+    (first,) = (row for row in read_rows(out) if row["status"] == "done")
+    del first["test_fingerprint"]
+    (out / "rows.jsonl").write_text(json.dumps(first) + "\n")
+    assert not run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1, repeats=2).failed
 
 
 def test_where_nothing_can_be_measured_the_cell_says_so(tmp_path):

@@ -189,6 +189,15 @@ class TestSection:
         assert [row[0] for row in found.tables[0].rows] == ["CAM", "MILLET"]
         assert len(found.pictures) == 1
 
+    def test_a_new_report_removes_the_pictures_that_it_no_longer_shows_and_no_others(self, folder):
+        report = write_report(folder)
+        foreign = report.path.parent / "photo.png"
+        foreign.write_bytes(b"mine")
+        report.path.write_text(report.path.read_text() + "\n![A photo](photo.png)\n")
+        rewrite(folder, lambda experiment: experiment.update(datasets=["TinyTraffic"]))
+        assert write_report(folder).pictures == ()
+        assert [path.name for path in report.path.parent.glob("*.png")] == ["photo.png"]
+
     def test_without_any_examples_the_section_says_how_to_keep_some(self, folder):
         shutil.rmtree(folder / "examples")
         assert "examples = 2" in section(folder).notes[0]

@@ -4,11 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from millet.benchmark.cells import Cell
 from millet.benchmark.provenance import PeakMemory, commit, machine, versions
 from millet.benchmark.rows import Row
 from millet.training import Recipe
+
+
+class Fingerprints(NamedTuple):
+    """Of the training and the test cases of a dataset; None where nothing is known of them."""
+
+    training: str | None = None
+    test: str | None = None
+
+    @classmethod
+    def of(cls, row: Row) -> Fingerprints:
+        """Return those that a row tells; earlier versions did not tell that of the test cases."""
+        found = (row.get("data_fingerprint"), row.get("test_fingerprint"))
+        return cls(*(value if isinstance(value, str) else None for value in found))
+
+    def differing(self, other: Fingerprints) -> str:
+        """Return which cases are known to be others: "training", "test", or "" for none.
+
+        Examples
+        --------
+        >>> here = Fingerprints("a", "c")
+        >>> Fingerprints("a", "b").differing(here), Fingerprints("a").differing(here)
+        ('test', '')
+        """
+        for which, mine, others in zip(self._fields, self, other, strict=True):
+            if None not in (mine, others) and mine != others:
+                return which
+        return ""
+
+    def or_those_of(self, other: Fingerprints) -> Fingerprints:
+        """Return these, completed by others where nothing is known."""
+        return Fingerprints(self.training or other.training, self.test or other.test)
+
+
+UNKNOWN = Fingerprints()
 
 
 @dataclass(frozen=True)
@@ -36,8 +71,8 @@ class Job:
         Which call of `run_benchmark` it is of: what a worker has read for another one may have changed since.
     examples : int
         Test cases of each class to keep for pictures.
-    fingerprint : str, optional
-        Of the training cases that other rows of this dataset are of; None where there are none yet.
+    fingerprints : Fingerprints
+        Of the cases that other rows of this dataset are of.
     """
 
     cell: Cell
@@ -52,7 +87,7 @@ class Job:
     owner: int | None = None
     call: str = ""
     examples: int = 0
-    fingerprint: str | None = None
+    fingerprints: Fingerprints = UNKNOWN
 
     @property
     def checkpoints(self) -> Path:
@@ -91,10 +126,10 @@ def identity(job: Job, method: str) -> Row:
     }
 
 
-def other_cases(dataset: str) -> str:
-    """Return what to say where the training cases are not those of other rows."""
+def other_cases(dataset: str, which: str = "training") -> str:
+    """Return what to say where the training or the test cases are not those of other rows."""
     return (
-        f"The training cases of {dataset} are not those of its other rows in this run: the dataset has changed "
+        f"The {which} cases of {dataset} are not those of its other rows in this run: the dataset has changed "
         "since, or --path leads to another one of this name. Choose another folder with --out, or remove the rows "
         f"and models of {dataset} from this one."
     )

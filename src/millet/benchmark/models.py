@@ -11,11 +11,13 @@ import itertools
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from millet.benchmark.tomltable import Table, refuse_duplicates
 from millet.checks import number
-from millet.errors import ParameterError, lookup
+from millet.errors import MilletError, MissingExtraError, ParameterError, lookup
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
-from millet.posthoc import METHODS
+from millet.posthoc import METHODS, explain
 from millet.posthoc.coalitions import SAMPLINGS
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS
 from millet.zoo import recognise
@@ -243,7 +245,20 @@ def _parse_method(name: str, options: Any, models: tuple[ModelSpec, ...]) -> Met
     known = {key: found.default for key, found in inspect.signature(run).parameters.items() if found.kind is _KEYWORD}
     for option in spec.options:
         _check_option(table, option, lookup(f"option of {name}", option, known))
+    _try_out(spec, table.where)
     return spec
+
+
+def _try_out(spec: MethodSpec, where: str) -> None:
+    """Refuse bounds that the method itself refuses: ask it about a series that means nothing."""
+    if not spec.options or spec.name in OF_NETWORKS:
+        return
+    try:
+        explain(spec.name, lambda X: np.zeros((len(X), 2)), np.arange(8.0)[None], progress=False, **spec.options)
+    except MissingExtraError:
+        pass  # a plan needs no extras, and the cells will say so
+    except MilletError as error:
+        raise ParameterError(f"{where} can't be used: {error}") from None
 
 
 def _check_option(table: Table, option: str, default: Any) -> None:

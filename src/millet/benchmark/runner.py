@@ -18,7 +18,7 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.folder import open_run
 from millet.benchmark.grid import GivenUp, Grid
-from millet.benchmark.job import Job, failure_row, other_cases
+from millet.benchmark.job import UNKNOWN, Fingerprints, Job, failure_row, other_cases
 from millet.benchmark.rows import Row, RowsFile, kept_rows, key_of
 from millet.benchmark.times import in_words
 from millet.benchmark.work import CellResult
@@ -152,7 +152,7 @@ class _Run:
         self._n_left = len(left)
         self._n_done = 0
         self._call = uuid.uuid4().hex
-        self._fingerprints: dict[str, str] = {}
+        self._fingerprints: dict[str, Fingerprints] = {}
         self._note_fingerprints(rows.rows)
         # Of the cells that succeeded: the others took less than their estimates, or more, for reasons of their own.
         self._estimated = self._taken = 0.0
@@ -183,21 +183,23 @@ class _Run:
             owner=pool.owner,
             call=self._call,
             examples=experiment.examples,
-            fingerprint=self._fingerprints.get(cell.data.name),
+            fingerprints=self._fingerprints.get(cell.data.name, UNKNOWN),
         )
 
     def _note_fingerprints(self, rows: Iterable[Row]) -> None:
-        """Remember which training cases the rows of a dataset are of, so that no others join them."""
+        """Remember which cases the rows of a dataset are of, so that no others join them."""
         for row in rows:
-            if row["status"] == "done" and isinstance(row.get("data_fingerprint"), str):
-                self._fingerprints.setdefault(row["dataset"], row["data_fingerprint"])
+            if row["status"] == "done":
+                known = self._fingerprints.get(row["dataset"], UNKNOWN)
+                self._fingerprints[row["dataset"]] = known.or_those_of(Fingerprints.of(row))
 
     def _of_the_same_cases(self, cell: Cell, row: Row, seconds: float) -> Row:
-        """Return a row, or a failure where its training cases are others, as a worker on another machine may have."""
-        known = self._fingerprints.get(row["dataset"])
-        if row["status"] == "failed" or known is None or row.get("data_fingerprint") == known:
+        """Return a row, or a failure where its cases are others, as a worker on another machine may have."""
+        known = self._fingerprints.get(row["dataset"], UNKNOWN)
+        which = known.differing(Fingerprints.of(row))
+        if row["status"] == "failed" or not which:
             return row
-        return failure_row(self._job(cell), row["method"], other_cases(row["dataset"]), seconds)
+        return failure_row(self._job(cell), row["method"], other_cases(row["dataset"], which), seconds)
 
     def _store(self, result: CellResult) -> None:
         if result.fatal:

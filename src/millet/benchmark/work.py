@@ -27,7 +27,7 @@ from tqdm.auto import tqdm
 from millet.averaged import AveragedClassifier
 from millet.bags import as_bags
 from millet.benchmark.cells import Cell
-from millet.benchmark.job import Job, failure_row, identity, other_cases, provenance
+from millet.benchmark.job import Fingerprints, Job, failure_row, identity, other_cases, provenance
 from millet.benchmark.measure import check_metrics, explained, measure
 from millet.benchmark.models import OWN, MethodSpec, ModelSpec
 from millet.benchmark.provenance import PeakMemory
@@ -89,35 +89,41 @@ def _rows(job: Job, started: float) -> Iterator[Row]:
     left = [method for method in job.cell.methods if method.name not in kept]
     if left:
         try:
-            classifier, test = _prepared(job)
+            classifier, test, fingerprints = _prepared(job)
         except Exception as error:
             yield from (kept.get(m.name) or _failure(job, m, error, started) for m in job.cell.methods)
             return
         # Should the dataset have changed amidst the cell, all of it is measured again.
-        fingerprint = classifier.training_summary_["fingerprint"]
-        kept = {name: row for name, row in kept.items() if row.get("data_fingerprint") == fingerprint}
+        kept = {name: row for name, row in kept.items() if Fingerprints.of(row) == fingerprints}
         left = [method for method in job.cell.methods if method.name not in kept]
     yield from (kept[method.name] for method in job.cell.methods if method not in left)
     for method in left:
         try:
-            row = _measured(job, method, classifier, test, started)
+            row = _measured(job, method, classifier, test, started) | {"test_fingerprint": fingerprints.test}
             keep_row(job.kept, row)
         except Exception as error:
             row = _failure(job, method, error, started)
         yield row
 
 
-def _prepared(job: Job) -> tuple[EvidenceClassifier, Dataset]:
-    """Return the trained model and the test split."""
+class _Prepared(NamedTuple):
+    classifier: EvidenceClassifier
+    test: Dataset
+    fingerprints: Fingerprints
+
+
+def _prepared(job: Job) -> _Prepared:
+    """Return the trained model, the test split, and what tells whether other rows are of the same cases."""
     PeakMemory.start()
     train, test = _splits(job.cell.data, job.path, job.call)
     if train.y is None or test.y is None:
         raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
     check_metrics(job.metrics, test)
     cases = _Cases(train.X, train.y, _fingerprint(train.X, train.y))
-    if job.fingerprint not in (None, cases.fingerprint):
-        raise StorageError(other_cases(job.cell.data.name))
-    return (_ensemble if job.cell.is_ensemble else _trained)(job, cases), test
+    fingerprints = Fingerprints(cases.fingerprint, _fingerprint(test.X, test.y))
+    if which := job.fingerprints.differing(fingerprints):
+        raise StorageError(other_cases(job.cell.data.name, which))
+    return _Prepared((_ensemble if job.cell.is_ensemble else _trained)(job, cases), test, fingerprints)
 
 
 class _Cases(NamedTuple):

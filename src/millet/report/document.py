@@ -7,6 +7,7 @@ Out: files, and `Report`, which the command ``millet report`` prints.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,10 +136,23 @@ def write_report(
     sections = [build_section(name, run, results, path) for name in names]
     comparable = bool(run.done) and (are_of_the_paper(run.datasets) or WEB_TRAFFIC.name in run.datasets)
     notes = (*run.notes, *notes, *(missing_notes(results) if comparable else ()))
-    pictures = tuple(save_pictures(section, target) for section in sections)
-    with atomic_path(target / "report.md") as temporary:
+    page = target / "report.md"
+    before = _pictures_of(page)
+    pictures = sum((save_pictures(section, target) for section in sections), ())
+    with atomic_path(page) as temporary:
         temporary.write_text(_markdown(run, sections, notes), encoding="utf-8")
-    return Report(target / "report.md", sum(pictures, ()), _text(run, sections, notes))
+    for stale in before - set(pictures):
+        stale.unlink(missing_ok=True)
+    return Report(page, pictures, _text(run, sections, notes))
+
+
+def _pictures_of(page: Path) -> set[Path]:
+    """Return the files that an earlier report shows as `shown_picture` does; whatever else lies there is not ours."""
+    if not page.is_file():
+        return set()
+    ours = r"^!\[(.+)\]\((\w[\w.-]*\.png)\)\n\n\1$"
+    found = re.findall(ours, page.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return {page.parent / name for _, name in found}
 
 
 def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
