@@ -10,13 +10,13 @@ from matplotlib import pyplot
 from millet import Explanation
 from millet.benchmark import load_experiment, read_rows, run_benchmark
 from millet.benchmark.sources import DataSpec
-from millet.errors import ParameterError
+from millet.errors import ParameterError, StorageError
 from millet.loading import load_classifier
 from millet.metrics import aopcr, perturbation_curve
 from millet.plots import plot_comparison
 from millet.posthoc import explain
 from millet.report import read_run, write_report
-from millet.report.comparison import CURVE, choose_examples, comparison_section, explainers_of
+from millet.report.comparison import choose_examples, comparison_section, explainers_of
 from millet.report.published import Published
 
 OPTIONS = {"n_samples": 20}
@@ -30,7 +30,7 @@ def no_figure_is_left_behind():
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The run folder of the smoke tier, one example of each of three classes."""
+    """The run folder of the smoke tier, three examples of each of three classes."""
     folder = tmp_path_factory.mktemp("comparison") / "run"
     run_benchmark(load_experiment("comparison", "smoke"), folder, n_jobs=1)
     return folder
@@ -57,8 +57,19 @@ def rewrite(folder, change):
     path.write_text(json.dumps(experiment))
 
 
+def shown_cases(table):
+    return [int(case) for case in table.notes[0].split("cases ")[1].split(".")[0].split(", ")]
+
+
 def section(folder, path=None):
     return comparison_section(read_run(folder), Published(None), path)
+
+
+def spoil_rows(folder, change):
+    rows = read_rows(folder)
+    for row in rows:
+        change(row)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 class TestWhatIsKept:
@@ -68,9 +79,9 @@ class TestWhatIsKept:
         assert choose_examples(y, 9).tolist() == list(range(8))
 
     def test_no_series_is_kept(self, finished):
-        files = sorted((finished / "examples").iterdir())
-        assert [file.stem.split("-", 1)[1] for file in files] == [
-            "conjunctive-lite-own", "conjunctive-lite-shap", "gap-lite-cam", "gap-lite-own",
+        files = sorted((finished / "examples").glob("*/*/*"))
+        assert [file.relative_to(finished / "examples" / "TinyTraffic").as_posix() for file in files] == [
+            "conjunctive-lite/own.npz", "conjunctive-lite/shap.npz", "gap-lite/cam.npz", "gap-lite/own.npz",
         ]  # fmt: skip
         for file in files:
             kept = Explanation.load(file)
@@ -79,17 +90,20 @@ class TestWhatIsKept:
             assert kept.contributions is None
 
     @pytest.mark.parametrize(("model", "method"), [("conjunctive-lite", "shap"), ("gap-lite", "cam")])
-    def test_scores_and_curves_are_those_of_the_trained_model(self, finished, model, method):
+    def test_evidence_and_curves_are_those_of_the_trained_model(self, finished, model, method):
         test = test_split(finished)
         cases = choose_examples(test.y, 3)
         classifier = load_classifier(finished / "models" / "TinyTraffic" / model / "0")
         own = explain(method, classifier, test.X[cases], progress=False, **(OPTIONS if method == "shap" else {}))
-        kept = Explanation.load(finished / "examples" / f"TinyTraffic-{model}-{method}.npz")
+        kept = Explanation.load(finished / "examples" / "TinyTraffic" / model / f"{method}.npz")
         np.testing.assert_allclose(kept.scores, own.scores, atol=1e-5)
         assert kept.cases.tolist() == cases.tolist()
         (row,) = (row for row in read_rows(finished) if (row["model"], row["method"]) == (model, method))
         expected = perturbation_curve(classifier, test.X[cases], own.scores)
-        np.testing.assert_allclose([row[CURVE][str(case)] for case in cases], expected, atol=1e-5)
+        np.testing.assert_allclose([example["curve"] for example in row["examples"]], expected, atol=1e-5)
+        assert [example["label"] for example in row["examples"]] == [str(label) for label in test.y[cases]]
+        predicted = classifier.predict(test.X[cases])
+        assert [example["predicted"] for example in row["examples"]] == [str(label) for label in predicted]
 
     def test_other_repeats_and_ensembles_keep_nothing(self, tmp_path):
         file = tmp_path / "two.toml"
@@ -104,11 +118,16 @@ class TestWhatIsKept:
             tiers = { smoke = {} }
         """)
         run_benchmark(load_experiment(file), tmp_path / "run", n_jobs=1)
-        assert {row["repeat"] for row in read_rows(tmp_path / "run") if CURVE in row} == {0}
-        assert [file.name for file in (tmp_path / "run" / "examples").iterdir()] == ["Tiny-conjunctive-lite-own.npz"]
-
-    def test_a_run_without_examples_is_described_as_before(self):
-        assert "examples" not in load_experiment("ucr", "smoke").to_dict()
+        assert {row["repeat"] for row in read_rows(tmp_path / "run") if "examples" in row} == {0}
+        assert len(list((tmp_path / "run" / "examples").glob("*/*/*"))) == 1
+        # Nothing says which tables to show: rows with examples do.
+        assert "explanations side by side" in write_report(tmp_path / "run").text
+        # Another number of examples is another run, also none.
+        for other in ("examples = 0", "examples = 2"):
+            file.write_text(file.read_text().replace("examples = 1", other))
+            with pytest.raises(StorageError, match="different: examples"):
+                run_benchmark(load_experiment(file), tmp_path / "run", n_jobs=1)
+            file.write_text(file.read_text().replace(other, "examples = 1"))
 
     @pytest.mark.parametrize("value", ["-1", "1.5", "true", '"two"'])
     def test_examples_must_be_a_number_of_cases(self, tmp_path, value):
@@ -127,10 +146,15 @@ class TestSection:
             ("CAM", "gap-lite"), ("SHAP", "conjunctive-lite"), ("MILLET", "conjunctive-lite"),
         ]  # fmt: skip
 
+    def test_what_gap_says_of_itself_is_cam_whatever_it_is_called(self, folder):
+        rows = [row for row in read_rows(folder) if row["method"] == "own"]
+        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert [one.name for one in explainers_of(read_run(folder), "TinyTraffic")] == ["CAM", "MILLET"]
+
     def test_aopcr_of_what_is_shown_is_that_of_the_metric(self, finished):
         test = test_split(finished)
         (table,) = section(finished).tables
-        cases = [int(case) for case in table.notes[0].split("cases ")[1].split(".")[0].split(", ")]
+        cases = shown_cases(table)
         assert test.y[cases].tolist() == [0, 5, 8]
         classifier = load_classifier(finished / "models" / "TinyTraffic" / "conjunctive-lite" / "0")
         every = choose_examples(test.y, 3)
@@ -139,55 +163,91 @@ class TestSection:
         assert float(line[4]) == pytest.approx(expected[np.isin(every, cases)].mean(), abs=1e-3)
 
     def test_of_each_class_the_first_case_that_all_got_right_is_shown(self, folder):
-        test = test_split(folder)
-        for file in (folder / "examples").iterdir():
-            kept = Explanation.load(file)
-            logits = np.zeros_like(kept.logits)
-            wrong = kept.cases % 3 == 0  # the first of each class
-            logits[np.arange(len(logits)), (np.searchsorted(test.classes, test.y[kept.cases]) + wrong) % 3] = 9
-            Explanation(
-                series=kept.series, lengths=kept.lengths, classes=kept.classes, scores=kept.scores, logits=logits,
-                cases=kept.cases,
-            ).save(file)  # fmt: skip
-        assert "Shown: cases 1, 4, 7." in section(folder).tables[0].notes[0]
+        def make_right(row):
+            for example in row["examples"]:
+                is_first = example["case"] % 3 == 0
+                example["predicted"] = "other" if is_first and row["method"] == "shap" else example["label"]
+
+        spoil_rows(folder, make_right)
+        assert shown_cases(section(folder).tables[0]) == [1, 4, 7]
 
     def test_the_picture_has_a_row_for_each_class(self, finished, tmp_path):
         report = write_report(finished, out=tmp_path / "report")
-        assert [path.name for path in report.pictures] == ["side_by_side_TinyTraffic.png"]
+        assert [path.name for path in report.pictures] == ["side_by_side_0.png"]
         (picture,) = section(finished).pictures
         axes = [ax for part in picture.draw().subfigs for ax in part.axes]
         assert len(axes) == 3 * (1 + 3 + 1)
         assert [ax.get_title(loc="left") for ax in axes[::5]] == ["True: None", "True: Cutoff", "True: Peak"]
-        line = axes[0].lines[0].get_ydata()
-        shown = int(section(finished).tables[0].notes[0].split("cases ")[1].split(",")[0])
-        np.testing.assert_allclose(line, test_split(finished).X[shown, 0], rtol=1e-6)
+        case = shown_cases(section(finished).tables[0])[0]
+        np.testing.assert_allclose(axes[0].lines[0].get_ydata(), test_split(finished).X[case, 0], rtol=1e-6)
 
     @pytest.mark.parametrize(
         "spoil",
         [
             lambda experiment: experiment.update(datasets=["TinyTraffic"]),
-            lambda experiment: experiment["datasets"][0]["generator"].update(sampling_interval=240),
-            lambda experiment: experiment["datasets"][0]["generator"].update(classes=["None", "Flip"]),
+            lambda experiment: experiment["datasets"][0]["generator"].update(random_state=1),
             lambda experiment: experiment["datasets"][0]["generator"].update(n_cases_per_class=1),
+            lambda experiment: experiment["datasets"][0]["generator"].update(sampling_interval=1e-300),
             lambda experiment: experiment["datasets"][0].update(generator={"no": "such argument"}),
+            lambda experiment: experiment["datasets"][0].update(generator=[3]),
         ],
-        ids=["not at hand", "shorter", "other classes", "fewer cases", "damaged"],
+        ids=["not at hand", "other series", "fewer cases", "too fine", "other arguments", "no arguments"],
     )
-    def test_without_its_series_a_dataset_has_a_table_and_a_note(self, folder, spoil):
+    def test_without_its_series_a_dataset_has_the_same_table_and_a_note(self, finished, folder, spoil):
         rewrite(folder, spoil)
         found = section(folder)
         assert not found.pictures
         assert found.notes == (
-            "No picture of TinyTraffic: its series are not at hand, or not those that were explained.",
+            "No picture of TinyTraffic: its series can't be read, or is another than was measured.",
         )
-        assert [row[0] for row in found.tables[0].rows] == ["CAM", "SHAP", "MILLET"]
+        assert found.tables == section(finished).tables
 
-    def test_a_damaged_file_costs_its_explanation_only(self, folder):
-        (folder / "examples" / "TinyTraffic-conjunctive-lite-shap.npz").write_bytes(b"PK")
+    def test_a_damaged_file_costs_its_part_of_the_picture_only(self, finished, folder):
+        (folder / "examples" / "TinyTraffic" / "conjunctive-lite" / "shap.npz").write_bytes(b"PK")
         with pytest.warns(RuntimeWarning, match="is left out of the report"):
             found = section(folder)
-        assert [row[0] for row in found.tables[0].rows] == ["CAM", "MILLET"]
-        assert len(found.pictures) == 1
+        assert found.tables == section(finished).tables
+        assert len(found.pictures[0].draw().subfigs[0].axes) == 1 + 2 + 1
+
+    def test_without_any_files_there_is_no_picture(self, finished, folder):
+        shutil.rmtree(folder / "examples")
+        found = section(folder)
+        assert found.tables == section(finished).tables
+        assert "the evidence of these cases" in found.notes[0]
+
+    @pytest.mark.parametrize(
+        "value",
+        [None, 3, [3], [{}], [{"case": 0, "label": "0", "predicted": "0", "curve": None, "random_curve": [0.0]}]],
+    )
+    def test_rows_that_make_no_sense_are_left_out(self, folder, value):
+        spoil_rows(folder, lambda row: row.update(examples=value) if row["method"] == "shap" else None)
+        (table,) = section(folder).tables
+        assert [row[0] for row in table.rows] == ["CAM", "MILLET"]
+
+    @pytest.mark.parametrize("curve", [[0.0], [0.0] * 10 + [None], [0.0] * 10 + [float("nan")], ["0"] * 11])
+    def test_curves_that_make_no_sense_are_left_out(self, folder, curve):
+        def damage(row):
+            if row["method"] == "shap":
+                row["examples"][0]["curve"] = curve
+
+        spoil_rows(folder, damage)
+        assert [row[0] for row in section(folder).tables[0].rows] == ["CAM", "MILLET"]
+
+    def test_explanations_of_different_cases_are_not_compared(self, folder):
+        def move(row):
+            for example in row["examples"]:
+                example["case"] += 100 * (row["method"] == "shap")
+
+        spoil_rows(folder, move)
+        assert "examples = 2" in section(folder).notes[0]
+
+    def test_many_classes_are_cut_to_the_first(self, folder):
+        def multiply(row):
+            one = row["examples"][0]
+            row["examples"] = [{**one, "case": number, "label": str(number)} for number in range(40)]
+
+        spoil_rows(folder, multiply)
+        assert shown_cases(section(folder).tables[0]) == list(range(10))
 
     def test_a_new_report_removes_the_pictures_that_it_no_longer_shows_and_no_others(self, folder):
         report = write_report(folder)
@@ -199,7 +259,7 @@ class TestSection:
         assert [path.name for path in report.path.parent.glob("*.png")] == ["photo.png"]
 
     def test_without_any_examples_the_section_says_how_to_keep_some(self, folder):
-        shutil.rmtree(folder / "examples")
+        spoil_rows(folder, lambda row: row.pop("examples"))
         assert "examples = 2" in section(folder).notes[0]
 
 
@@ -228,7 +288,11 @@ class TestPlot:
     def test_nothing_and_different_cases_are_refused(self):
         with pytest.raises(ParameterError, match="at least one"):
             plot_comparison({})
-        with pytest.raises(
-            ParameterError, match=r"of one case; that of 'b' has the shape \(1, 4\), the first \(1, 3\)"
-        ):
-            plot_comparison({"a": self.explanation(), "b": self.explanation(n_timepoints=4)})
+        for other in (self.explanation(n_timepoints=4), self.explanation(series=[[[1.0, 1.0, 2.0]]])):
+            with pytest.raises(ParameterError, match="of one case; that of 'b' has another series"):
+                plot_comparison({"a": self.explanation(), "b": other})
+        with pytest.raises(ParameterError, match=r"curves must be of the methods \['a'\]; got \['b'\]"):
+            plot_comparison({"a": self.explanation()}, {"b": [0.0, -1.0]})
+
+    def test_there_is_room_for_many_methods(self):
+        plot_comparison({str(number): self.explanation() for number in range(10)}).canvas.draw()

@@ -330,6 +330,27 @@ class TestClaims:
         cells = overview(self.page(tmp_path, rows, tables=["ucr"]), "UCR: Conjunctive InceptionTime is", "What holds")
         assert cells[1:4] == ["+0.030 on 2 datasets", "–", "yes"]
 
+    def test_evidence_is_sparser_than_cam_where_its_gini_is_higher(self, tmp_path):
+        gini = {"fcn": (0.8, 0.7), "resnet": (0.6, 0.7)}
+        own = [make_row("WebTraffic", f"conjunctive-{name}", 0, gini=value) for name, (value, _) in gini.items()]
+        cam = [make_row("WebTraffic", f"gap-{b}", 0, method="cam", gini=value) for b, (_, value) in gini.items()]
+        text = self.page(tmp_path, [*own, *cam, make_row("WebTraffic", BEST, 0, gini=0.9)])
+        cells = overview(text, "Conjunctive's evidence is sparser", "What holds")
+        assert cells[1:] == ["1 of 2 backbones", "seen in examples", "in part", "open"]
+
+    @pytest.mark.parametrize(("aopcr", "holds"), [(2.0, "yes"), (0.5, "no")])
+    def test_evidence_is_compared_with_shap_of_the_same_model(self, aopcr, holds, tmp_path):
+        kitchen = "LargeKitchenAppliances"
+        rows = [
+            make_row(kitchen, BEST, 0, aopcr=aopcr),
+            make_row(kitchen, BEST, 0, method="shap", aopcr=1.0),
+            make_row(kitchen, "gap-inceptiontime", 0, method="shap", aopcr=9.0),
+            make_row("Coffee", BEST, 0, aopcr=0.0),
+        ]
+        text = self.page(tmp_path, rows, tables=["comparison"])
+        cells = overview(text, f"{kitchen}: MILLET explains better than SHAP", "What holds")
+        assert cells[1:4] == [f"{aopcr:.3f} against 1.000", "seen in three cases", holds]
+
     def test_what_no_run_tells_is_not_judged(self, tmp_path):
         (tmp_path / "results").mkdir()
         text = write_page(tmp_path / "results", tmp_path)

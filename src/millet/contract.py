@@ -7,6 +7,7 @@ Out: `EvidenceClassifier`, the base of `millet.classifier`, `millet.rocket_class
 from __future__ import annotations
 
 import hashlib
+import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -347,6 +348,19 @@ def data_summary(bags: Bags, codes: NDArray[np.int64]) -> dict[str, Any]:
         "longest": bags.n_timepoints,
         "fingerprint": hashlib.sha256(bags.fingerprint().encode() + codes.tobytes()).hexdigest(),
     }
+
+
+def split_fingerprint(X: Any, y: NDArray[Any]) -> str:
+    """Return a digest of series and labels, whatever classes there are.
+
+    Examples
+    --------
+    >>> X = [[1.0, 2.0], [3.0, 5.0]]
+    >>> split_fingerprint(X, np.array([1, 1])) == split_fingerprint(X, np.array([2, 2]))
+    False
+    """
+    labels = json.dumps([str(label) for label in y.tolist()])
+    return hashlib.sha256(f"{as_bags(X).fingerprint()}{labels}".encode()).hexdigest()
 
 
 def _n_columns(X: Any) -> int | None:

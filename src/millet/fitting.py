@@ -104,8 +104,13 @@ def fit_members(
     losses = [record.selection_loss for record in history.kept()]
     # Where the user chose how long to train, or cases set aside decided, a high loss is no surprise.
     went_by_name = isinstance(classifier.recipe, str) and classifier.n_epochs is None and validation is None
-    if went_by_name and all(len(found) == recipe.n_epochs_for(len(training)) for _, found in trained):
-        _warn_of_little_learnt(losses, codes[training.positions], weights)
+    whole = [
+        loss
+        for loss, (_, found) in zip(losses, trained, strict=True)
+        if len(found) == recipe.n_epochs_for(len(training))
+    ]
+    if went_by_name and whole:
+        _warn_of_little_learnt(whole, codes[training.positions], weights)
     summary = {
         **data,
         "n_epochs": [len(member_history) for _, member_history in trained],
@@ -123,8 +128,8 @@ def _warn_of_little_learnt(losses: Sequence[float], codes: Codes, weights: Seque
     if max(losses) > LITTLE_LEARNT * guessing > 0:
         warnings.warn(
             f"Training ended with a loss of {max(losses):.2f} on the training cases, where guessing has "
-            f"{guessing:.2f}: little was learnt, and predictions and evidence mean little. Train longer, with "
-            "n_epochs=... or recipe='paper'.",
+            f"{guessing:.2f}: little was learnt, and predictions and evidence mean little. Train longer: "
+            "n_epochs=..., or recipe='paper' where another one was used.",
             ConvergenceWarning,
             stacklevel=4,
         )

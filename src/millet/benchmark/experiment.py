@@ -81,8 +81,7 @@ class Experiment:
             "training": self.recipe.to_dict(),
             "methods": [method.to_dict() for method in self.methods],
             "metrics": list(self.metrics),
-            # Runs of earlier versions have none, and stay the same.
-            **({"examples": self.examples} if self.examples else {}),
+            "examples": self.examples,
         }
 
 

@@ -97,7 +97,9 @@ def _described(experiment: Experiment) -> dict[str, Any]:
 
 def _refuse_other(path: Path, wanted: dict[str, Any]) -> None:
     found = _read(path)
-    found["training"] = {"precision": "32-true", **found.get("training", {})}  # earlier versions had no other
+    # Earlier versions had no others.
+    found["training"] = {"precision": "32-true", **found.get("training", {})}
+    found.setdefault("examples", 0)
     different = [key for key in wanted if key not in SHOWN and found.get(key) != wanted[key]]
     if different:
         raise StorageError(

@@ -34,7 +34,7 @@ from millet.benchmark.provenance import PeakMemory
 from millet.benchmark.rows import Row, keep_row, kept_rows
 from millet.benchmark.sources import DataSpec
 from millet.classifier import MilletClassifier
-from millet.contract import EvidenceClassifier, data_summary
+from millet.contract import EvidenceClassifier, data_summary, split_fingerprint
 from millet.datasets import Dataset
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.dataset import Series
@@ -44,7 +44,7 @@ from millet.labels import encode_labels
 from millet.loading import load_classifier
 from millet.locks import locked
 from millet.metrics import faithfulness
-from millet.report.comparison import CURVE, RANDOM_CURVE, choose_examples, keep_examples
+from millet.report.comparison import KEY, choose_examples, describe_examples, keep_examples
 from millet.report.evidence import save_evidence
 from millet.report.false_negatives import MODEL as ERRING_MODEL
 from millet.rocket_classifier import RocketMilletClassifier
@@ -94,7 +94,7 @@ def _rows(job: Job, started: float) -> Iterator[Row]:
             yield from (kept.get(m.name) or _failure(job, m, error, started) for m in job.cell.methods)
             return
         # Should the dataset have changed amidst the cell, all of it is measured again.
-        kept = {name: row for name, row in kept.items() if Fingerprints.of(row) == fingerprints}
+        kept = {name: row for name, row in kept.items() if not Fingerprints.of(row).differing(fingerprints)}
         left = [method for method in job.cell.methods if method.name not in kept]
     yield from (kept[method.name] for method in job.cell.methods if method not in left)
     for method in left:
@@ -120,7 +120,7 @@ def _prepared(job: Job) -> _Prepared:
         raise LabelError(f"{job.cell.data.name} has no labels, and a benchmark needs them.")
     check_metrics(job.metrics, test)
     cases = _Cases(train.X, train.y, _fingerprint(train.X, train.y))
-    fingerprints = Fingerprints(cases.fingerprint, _fingerprint(test.X, test.y))
+    fingerprints = Fingerprints(cases.fingerprint, split_fingerprint(test.X, test.y))
     if which := job.fingerprints.differing(fingerprints):
         raise StorageError(other_cases(job.cell.data.name, which))
     return _Prepared((_ensemble if job.cell.is_ensemble else _trained)(job, cases), test, fingerprints)
@@ -138,7 +138,7 @@ def _fingerprint(X: Series, y: NDArray[Any]) -> str:
 
 
 def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset, started: float) -> Row:
-    """Return the row of a method; beside that of the model itself, cases are kept for pictures."""
+    """Return the row of a method; cases are kept for pictures besides."""
     row = {**identity(job, method.name), "status": "done", "error": "", **_training_facts(classifier)}
     row |= measure(classifier, test, method, job.metrics)
     row |= _keep_pictures(job, method, classifier, test)
@@ -166,8 +166,7 @@ def _keep_examples(job: Job, method: MethodSpec, classifier: EvidenceClassifier,
     explanation = dataclasses.replace(explained(classifier, cases, method), cases=chosen)
     found = faithfulness(classifier, cases.X, explanation.scores)
     keep_examples(job.folder, cell.data.name, cell.model.name, method.name, explanation)
-    curves = {CURVE: found.curve, RANDOM_CURVE: found.random_curves.mean(axis=0)}
-    return {key: dict(zip(map(str, chosen.tolist()), values.tolist(), strict=True)) for key, values in curves.items()}
+    return {KEY: describe_examples(explanation, np.asarray(cases.y), found)}
 
 
 def _is_worth_pictures(job: Job) -> bool:

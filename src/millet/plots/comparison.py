@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from millet.errors import ParameterError
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-COLUMN, ROW, LEAST_HEIGHT = 3.9, 0.85, 2.4
+COLUMN, ROW, LEAST_HEIGHT = 3.9, 0.85, 2.9
+
+
+def height_of(n_methods: int) -> float:
+    """Return the inches that so many methods need, one below the other."""
+    return max(LEAST_HEIGHT, ROW * n_methods + 0.4)
 
 
 def plot_comparison(
@@ -81,14 +87,13 @@ def plot_comparison(
     cases = {name: OneCase(explanation, case) for name, explanation in explanations.items()}
     first = next(iter(cases.values()))
     for name, one in cases.items():
-        if one.series.shape != first.series.shape:
-            raise ParameterError(
-                f"explanations must be of one case; that of {name!r} has the shape {one.series.shape}, the first "
-                f"{first.series.shape}."
-            )
+        if not np.array_equal(one.series, first.series, equal_nan=True):
+            raise ParameterError(f"explanations must be of one case; that of {name!r} has another series.")
+    if curves and not set(curves) <= set(cases):
+        raise ParameterError(f"curves must be of the methods {sorted(cases)}; got {sorted(curves)}.")
     colors = find_palette(palette)
     n_columns = 3 if curves else 2
-    with figure_or_new(figure, COLUMN * n_columns, max(LEAST_HEIGHT, ROW * len(cases) + 0.4)) as canvas:
+    with figure_or_new(figure, COLUMN * n_columns, height_of(len(cases))) as canvas:
         grid = canvas.add_gridspec(len(cases), n_columns, wspace=0.08)
         left = canvas.add_subplot(grid[:, 0])
         _draw_all_channels(left, first)

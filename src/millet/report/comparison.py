@@ -1,30 +1,33 @@
 """Side by side: CAM, SHAP and the models' own evidence on the same cases, with their perturbation curves (Fig. 7).
 
 In:  while a benchmark runs, an `Explanation` of some test cases; later its `Run`, and the dataset for their series.
-Out: files ``examples/<dataset>-<model>-<method>.npz``, without any series, which are the dataset's; one `Section`.
+Out: what rows say of these cases; files ``examples/<dataset>/<model>/<method>.npz`` with the evidence, but without
+     series, which are the dataset's; one `Section`. Tables follow from rows alone, pictures need files and data.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from millet.contract import split_fingerprint
 from millet.datasets import Dataset, load_dataset
 from millet.datasets.web_traffic import make_web_traffic_splits
-from millet.errors import MilletError
 from millet.explanation import Explanation
-from millet.metrics import aopc
+from millet.metrics import FRACTIONS, Faithfulness, aopc
 from millet.plots import plot_comparison
+from millet.plots.comparison import height_of
 from millet.plots.figures import figure_or_new
 from millet.report.evidence import readable
 from millet.report.layout import Picture, Section, Table, mean, shown
-from millet.report.names import model_title
+from millet.report.names import MILLET_POOLINGS, model_title
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
 
@@ -32,14 +35,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 TITLE = "Side by side"
-FOLDER = "examples"
-CURVE, RANDOM_CURVE = "example_curves", "example_random_curves"  # in rows, by the number of the case
-TITLES = {"cam": "CAM", "shap": "SHAP", OWN: "MILLET"}  # in the paper's order; other methods come before the last
-WIDTH, HEIGHT = 11.0, 2.9
+FOLDER = KEY = "examples"  # in the run folder, in rows, and in experiment files
+CAM, SHAP, MILLET = "CAM", "SHAP", "MILLET"
+WIDTH, MOST_CLASSES = 11.0, 10
 NOTHING = (
     "No cases were kept to be shown side by side: an experiment keeps them where it says how many of each class, "
     "such as `examples = 2`."
 )
+SCALE_NOTE = "AOPCR grows with the scale of a model's logits: compare it between explanations of one model."
 
 
 def choose_examples(y: ArrayLike, n_each: int) -> NDArray[np.intp]:
@@ -54,8 +57,57 @@ def choose_examples(y: ArrayLike, n_each: int) -> NDArray[np.intp]:
     return np.sort(np.concatenate([np.flatnonzero(labels == label)[:n_each] for label in np.unique(labels)]))
 
 
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """What a row says of one test case.
+
+    Attributes
+    ----------
+    case : int
+        Its number in the test split.
+    label, predicted : str
+        The true class, and what the model took it for.
+    curve, random_curve : sequence of float
+        Change of the predicted class's logit as timepoints go: in the explanation's order, and in random ones.
+    """
+
+    case: int
+    label: str
+    predicted: str
+    curve: Sequence[float]
+    random_curve: Sequence[float]
+
+    @property
+    def aopcr(self) -> float:
+        """The area between both curves."""
+        return float(aopc(self.curve) - aopc(self.random_curve))
+
+
+def describe_examples(explanation: Explanation, y: ArrayLike, found: Faithfulness) -> list[dict[str, Any]]:
+    """Return what a row says of some cases, as JSON can hold it.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of the cases; its `cases` are their numbers in the test split.
+    y : array-like of shape (n_cases,)
+        Their labels.
+    found : Faithfulness
+        Their perturbation curves.
+    """
+    parts = zip(
+        explanation.cases.tolist(),
+        map(str, np.asarray(y).tolist()),
+        map(str, explanation.predicted.tolist()),
+        found.curve.tolist(),
+        found.random_curves.mean(axis=0).tolist(),
+        strict=True,
+    )
+    return [dataclasses.asdict(Example(*part)) for part in parts]
+
+
 def keep_examples(folder: Path, dataset: str, model: str, method: str, explanation: Explanation) -> Path:
-    """Keep what a method says of some test cases beside the rows, for pictures.
+    """Keep the evidence of some test cases beside the rows, for pictures.
 
     Parameters
     ----------
@@ -70,7 +122,8 @@ def keep_examples(folder: Path, dataset: str, model: str, method: str, explanati
     path.parent.mkdir(parents=True, exist_ok=True)
     dataclasses.replace(
         explanation,
-        series=np.full_like(explanation.series, np.nan),
+        series=np.full(explanation.series.shape, np.nan, dtype=np.float32),
+        scores=explanation.scores.astype(np.float32),
         attention=None,
         contributions=None,
         bias=None,
@@ -81,12 +134,12 @@ def keep_examples(folder: Path, dataset: str, model: str, method: str, explanati
 
 
 def _file(folder: Path, dataset: str, model: str, method: str) -> Path:
-    return folder / FOLDER / f"{dataset}-{model}-{method}.npz"
+    return folder / FOLDER / dataset / model / f"{method}.npz"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Explainer:
-    """A model and a method, and what they say of the cases that are kept.
+    """A model and a method.
 
     Attributes
     ----------
@@ -94,181 +147,169 @@ class Explainer:
         What was measured of it.
     name : str
         The method's, and the model's where the method explains several.
-    explanation : Explanation
-        Of the cases that are kept; the series are not.
+    examples : mapping of int to Example
+        By the number of the case.
     """
 
     row: Row
     name: str
-    explanation: Explanation
+    examples: Mapping[int, Example]
 
-    def place(self, case: int) -> int:
-        """Return the place of a case of the test split among those that are kept."""
-        return int(np.flatnonzero(self.explanation.cases == case)[0])
-
-    def curve(self, case: int, key: str = CURVE) -> list[float]:
-        """Return the change of the logit as timepoints go."""
-        found: list[float] = self.row.content[key][str(case)]
-        return found
-
-    def aopcr(self, case: int) -> float:
-        """Return the area between the random curves and the explanation's."""
-        return float(aopc(self.curve(case)) - aopc(self.curve(case, RANDOM_CURVE)))
+    def load(self, folder: Path) -> Explanation | None:
+        """Return the evidence of the cases, or None where the file is gone or damaged, or of other cases."""
+        path = _file(folder, self.row.dataset, self.row.model, self.row.method)
+        kept = readable(path) if path.is_file() else None
+        return kept if kept is not None and kept.cases.tolist() == list(self.examples) else None
 
 
 def explainers_of(run: Run, dataset: str) -> list[Explainer]:
     """Return all explanations of a dataset's kept cases, in the paper's order: CAM, SHAP, others, MILLET."""
-    found = []
-    for row in run.done:
-        if row.dataset == dataset and not row.ensemble and _has_curves(row):
-            explanation = _readable_cases(run.folder, row)
-            if explanation is not None:
-                found.append((row, explanation))
+    found = [(row, examples) for row in run.done if row.dataset == dataset and (examples := _examples_of(row))]
     with_cam = {row.model for row, _ in found if row.method == "cam"}
     # What a model with GAP says of itself is its class activations.
-    found = [(row, kept) for row, kept in found if row.method != OWN or row.model not in with_cam]
-    methods = [row.method for row, _ in found]
-    ranks = {method: rank for rank, method in enumerate(("cam", "shap", "", OWN))}
+    found = [(row, examples) for row, examples in found if row.method != OWN or row.model not in with_cam]
+    titles = [_title(row) for row, _ in found]
     named = [
-        Explainer(row, _title(row) if methods.count(row.method) == 1 else _full_title(row), kept)
-        for row, kept in found
+        Explainer(row, title if titles.count(title) == 1 else f"{title} of {model_title(row.model)}", examples)
+        for title, (row, examples) in zip(titles, found, strict=True)
     ]
-    return sorted(named, key=lambda one: ranks.get(one.row.method, ranks[""]))
+    ranks = {CAM: 0, SHAP: 1, MILLET: 3}
+    return sorted(named, key=lambda one: ranks.get(_title(one.row), 2))
 
 
-def _has_curves(row: Row) -> bool:
-    curves, random = (row.content.get(key) for key in (CURVE, RANDOM_CURVE))
-    return isinstance(curves, dict) and isinstance(random, dict) and curves.keys() == random.keys()
+def _examples_of(row: Row) -> dict[int, Example]:
+    """Return the cases that a row tells of; none where what it tells makes no sense."""
+    listed = row.content.get(KEY)
+    try:
+        found = [Example(**item) for item in listed] if isinstance(listed, list) else []
+    except TypeError:
+        return {}
+    return {one.case: one for one in found} if all(map(_is_sound, found)) else {}
 
 
-def _readable_cases(folder: Path, row: Row) -> Explanation | None:
-    """Return what is kept beside a row, or None where the file is gone, damaged, or of other cases."""
-    path = _file(folder, row.dataset, row.model, row.method)
-    kept = readable(path) if path.is_file() else None
-    return kept if kept is not None and {str(case) for case in kept.cases} == set(row.content[CURVE]) else None
+def _is_sound(one: Example) -> bool:
+    are_named = isinstance(one.case, int) and isinstance(one.label, str) and isinstance(one.predicted, str)
+    return are_named and all(
+        isinstance(curve, list)
+        and len(curve) == 1 + len(FRACTIONS)
+        and all(isinstance(value, int | float) and math.isfinite(value) for value in curve)
+        for curve in (one.curve, one.random_curve)
+    )
 
 
 def _title(row: Row) -> str:
-    return TITLES.get(row.method, row.method)
-
-
-def _full_title(row: Row) -> str:
-    return f"{_title(row)} of {model_title(row.model)}"
+    if row.method == "cam":
+        return CAM
+    if row.method == "shap":
+        return SHAP
+    if row.method != OWN:
+        return row.method
+    pooling = row.content.get("pooling")
+    return CAM if pooling == "gap" else MILLET if pooling in MILLET_POOLINGS else model_title(row.model)
 
 
 def comparison_section(run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:
     """Return the explanations of the same cases, dataset by dataset; `path` leads to the series."""
-    tables, pictures, notes = [], [], []
+    tables: list[Table] = []
+    pictures: list[Picture] = []
+    notes: list[str] = []
     for dataset in run.datasets:
         explainers = explainers_of(run, dataset)
-        if not explainers:
+        cases = _shown_cases(explainers)
+        if not cases:
             continue
-        test = _test_split(run, dataset, path, explainers)
-        cases = _shown_cases(explainers, test)
-        tables.append(_table(run, dataset, explainers, cases))
-        if test is None:
-            notes.append(f"No picture of {dataset}: its series are not at hand, or not those that were explained.")
+        tables.append(_table(dataset, explainers, cases))
+        seen = {one: kept for one in explainers if (kept := one.load(run.folder)) is not None}
+        test = _test_split(run, dataset, path, explainers[0].row.content.get("test_fingerprint"))
+        if test is None or not seen:
+            what = "its series" if test is None else "the evidence of these cases"
+            notes.append(f"No picture of {dataset}: {what} can't be read, or is another than was measured.")
         else:
-            pictures.append(_picture(dataset, explainers, cases, test))
+            pictures.append(_picture(len(pictures), dataset, seen, cases, test))
     return Section(TITLE, tuple(tables), tuple(pictures), tuple(notes) if tables else (NOTHING,))
 
 
-def _test_split(
-    run: Run, name: str, path: str | os.PathLike[str] | None, explainers: Sequence[Explainer]
-) -> Dataset | None:
+def _test_split(run: Run, name: str, path: str | os.PathLike[str] | None, fingerprint: Any) -> Dataset | None:
     """Return the test split, generated where the experiment says so; None where it is not at hand or another one."""
     listed = run.experiment.get("datasets")
     specs = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     generator = next((item.get("generator") for item in specs if item.get("name") == name), None)
     try:
         _, test = make_web_traffic_splits(**generator) if generator else load_dataset(name, path)
-    except (MilletError, TypeError):
+    except (ValueError, TypeError, OSError):  # whatever a damaged description or file brings about
         return None
-    return test if all(_fits(one.explanation, test) for one in explainers) else None
+    return test if test.y is not None and split_fingerprint(test.X, test.y) == fingerprint else None
 
 
-def _fits(kept: Explanation, test: Dataset) -> bool:
-    """Return whether the cases that are kept may be those of a test split."""
-    if kept.cases.max(initial=0) >= len(test) or (test.y is not None and not set(test.y) <= set(kept.classes)):
-        return False
-    shapes = [np.shape(test.X[case]) for case in kept.cases]
-    return all(
-        shape[0] == kept.n_channels and shape[1] >= length for shape, length in zip(shapes, kept.lengths, strict=True)
-    )
-
-
-def _shown_cases(explainers: Sequence[Explainer], test: Dataset | None) -> list[int]:
-    """Return of each class the first case that all models got right, else the first; all cases without labels."""
-    common = set.intersection(*({int(case) for case in one.explanation.cases} for one in explainers))
-    cases = sorted(common)
-    if test is None or test.y is None:
-        return cases
+def _shown_cases(explainers: Sequence[Explainer]) -> list[int]:
+    """Return of each class the first case that all models got right, else the first; of the first classes alone."""
+    if not explainers:
+        return []
+    common = set.intersection(*(set(one.examples) for one in explainers))
+    by_label: dict[str, list[int]] = {}
+    for case in sorted(common):
+        by_label.setdefault(explainers[0].examples[case].label, []).append(case)
     chosen = []
-    for label in np.unique(test.y[cases]):
-        of_class = [case for case in cases if test.y[case] == label]
-        right = [case for case in of_class if all(_predicted(one, case) == label for one in explainers)]
-        chosen.append((right or of_class)[0])
+    for label, cases in list(by_label.items())[:MOST_CLASSES]:
+        right = [case for case in cases if all(one.examples[case].predicted == label for one in explainers)]
+        chosen.append((right or cases)[0])
     return chosen
 
 
-def _predicted(one: Explainer, case: int) -> Any:
-    return one.explanation.predicted[one.place(case)]
-
-
-def _table(run: Run, dataset: str, explainers: Sequence[Explainer], cases: Sequence[int]) -> Table:
-    rows = []
-    for one in explainers:
-        numbers = [one.row.number(metric) for metric in ("aopcr", "gini")]
-        of_shown = mean([one.aopcr(case) for case in cases])
-        n_cases = one.row.number("n_cases")
-        rows.append(
-            (
-                one.name,
-                model_title(one.row.model),
-                shown(n_cases, 0),
-                shown(numbers[0]),
-                shown(of_shown),
-                shown(numbers[1]),
-            )
+def _table(dataset: str, explainers: Sequence[Explainer], cases: Sequence[int]) -> Table:
+    rows = tuple(
+        (
+            one.name,
+            model_title(one.row.model),
+            shown(one.row.number("n_cases"), 0),
+            shown(one.row.number("aopcr")),
+            shown(mean([one.examples[case].aopcr for case in cases])),
+            shown(one.row.number("gini")),
         )
+        for one in explainers
+    )
     header = ("explanation", "model", "test cases", "AOPCR", "AOPCR of those shown", "Gini")
-    n_classes = len(explainers[0].explanation.classes)
     notes = (
         f"Shown: cases {', '.join(map(str, cases))}. Gini: from 0, where all timepoints have the same share of the "
         "evidence, to 1, where one has all of it.",
+        SCALE_NOTE,
     )
-    covered = f"{min(len(cases), n_classes)} of {n_classes} classes"
-    return Table(f"{dataset}: explanations side by side", "Fig. 7", covered, header, tuple(rows), notes)
+    n_classes = explainers[0].row.number("n_classes") or len(cases)
+    covered = f"{len(cases)} of {n_classes:.0f} classes"
+    return Table(f"{dataset}: explanations side by side", "Fig. 7", covered, header, rows, notes)
 
 
-def _picture(dataset: str, explainers: Sequence[Explainer], cases: Sequence[int], test: Dataset) -> Picture:
-    whose = "; ".join(f"{one.name}: {model_title(one.row.model)}" for one in explainers)
+def _picture(
+    number: int, dataset: str, seen: Mapping[Explainer, Explanation], cases: Sequence[int], test: Dataset
+) -> Picture:
+    whose = "; ".join(f"{one.name}: {model_title(one.row.model)}" for one in seen)
     caption = (
         f"{dataset}, cases {', '.join(map(str, cases))}. Left: the series. Middle: the series over the evidence for "
         "the predicted class, green for and red against, by each explanation. Right: what becomes of the logit as "
         f"the timepoints that each calls most relevant are taken away. {whose}."
     )
-    return Picture(f"side_by_side_{dataset}", caption, lambda: _draw(explainers, cases, test))
+    return Picture(f"side_by_side_{number}", caption, lambda: _draw(seen, cases, test))
 
 
-def _draw(explainers: Sequence[Explainer], cases: Sequence[int], test: Dataset) -> FigureBase:
-    with figure_or_new(None, WIDTH, HEIGHT * len(cases)) as canvas:
+def _draw(seen: Mapping[Explainer, Explanation], cases: Sequence[int], test: Dataset) -> FigureBase:
+    assert test.y is not None
+    with figure_or_new(None, WIDTH, height_of(len(seen)) * len(cases)) as canvas:
         for part, case in zip(canvas.subfigures(len(cases), 1, squeeze=False).flat, cases, strict=True):
             plot_comparison(
-                {one.name: _with_series(one, case, test) for one in explainers},
-                {one.name: one.curve(case) for one in explainers},
-                label=None if test.y is None else test.y[case],
+                {one.name: _with_series(kept, case, test) for one, kept in seen.items()},
+                {one.name: one.examples[case].curve for one in seen},
+                label=test.y[case],
                 figure=part,
             )
     return canvas
 
 
-def _with_series(one: Explainer, case: int, test: Dataset) -> Explanation:
-    kept = one.explanation[one.place(case)]
-    length = int(kept.lengths[0])
-    series = np.full(kept.series.shape, np.nan, dtype=np.float64)
+def _with_series(kept: Explanation, case: int, test: Dataset) -> Explanation:
+    one = kept[int(np.flatnonzero(kept.cases == case)[0])]
+    length = int(one.lengths[0])
+    series = np.full(one.series.shape, np.nan)
     series[0, :, :length] = test.X[case][:, :length]
     names = dict(zip(test.classes.tolist(), test.class_names, strict=True))
     return dataclasses.replace(
-        kept, series=series, class_names=tuple(names.get(label, str(label)) for label in kept.classes.tolist())
+        one, series=series, class_names=tuple(names.get(label, str(label)) for label in one.classes.tolist())
     )

@@ -18,7 +18,7 @@ from millet.datasets.locate import search_folders
 from millet.errors import did_you_mean
 from millet.plots import save_figure
 from millet.report.ablation import ablation_section
-from millet.report.comparison import comparison_section
+from millet.report.comparison import KEY, comparison_section
 from millet.report.complexity import complexity_section
 from millet.report.cost import parameters_section, run_time_section
 from millet.report.false_negatives import false_negatives_section
@@ -42,8 +42,6 @@ SECTIONS: dict[str, Callable[[Run, Published], Section]] = {
     "run_time": run_time_section,
     "complexity": complexity_section,
 }
-# Those that look into the datasets, too.
-WITH_DATA = {"comparison": comparison_section, "properties": properties_section}
 # A table that an experiment file lists, and the section it stands in; a section's own name stands for all its tables.
 TABLES = {
     "webtraffic_prediction": "webtraffic",
@@ -104,9 +102,11 @@ def write_report(
     published : path-like, optional
         Folder with the authors' and the bake-off's per-dataset results; see `millet.report.published`.
     out : path-like, optional
-        Where to write; by default the folder ``report`` inside the run folder.
+        Where to write; by default the folder ``report`` inside the run folder. Pictures that an earlier report in
+        it shows, and this one does not, are removed.
     path : path-like, optional
-        Folder with datasets, as for `millet.load_dataset`; from them comes the balance of their classes.
+        Folder with datasets, as for `millet.load_dataset`; from them come the balance of their classes, and the
+        series of cases that are shown.
 
     Returns
     -------
@@ -174,13 +174,16 @@ def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     is_traffic = WEB_TRAFFIC.name in run.datasets
     others = [name for name in run.datasets if name != WEB_TRAFFIC.name]
     on_others = EXPERIMENTS["ucr"] if are_of_the_paper(others) else ("ucr", "ranking")
-    return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(on_others if others else ())), ()
+    with_examples = EXPERIMENTS["comparison"] if any(KEY in row.content for row in run.done) else ()
+    return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(on_others if others else ()), *with_examples), ()
 
 
 def build_section(name: str, run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:
     """Return one of `SECTIONS`; `path` leads to datasets, where a section looks into them."""
-    if name in WITH_DATA:
-        return WITH_DATA[name](run, published, path)
+    if name == "comparison":
+        return comparison_section(run, published, path)
+    if name == "properties":
+        return properties_section(run, published, path)
     return SECTIONS[name](run, published)
 
 

@@ -109,6 +109,8 @@ def _state(part: Part) -> str:
         return "whole" if not reasons else f"partial: {', '.join(reasons)}"
     reasons += [] if _recipe(part.run) == PAPER_RECIPE else ["another recipe"]
     n_repeats = part.run.experiment.get("repeats")
+    if part.name == "comparison":  # shows single models
+        n_repeats = PAPER_REPEATS
     reasons += [] if n_repeats == PAPER_REPEATS else [f"{n_repeats} instead of {PAPER_REPEATS} repeats"]
     return "whole" if not reasons else f"partial: {', '.join(reasons)}"
 

@@ -96,7 +96,7 @@ def write_reproduction(
     costs : Table, optional
         What the rest of the paper's grids costs.
     path : path-like, optional
-        Folder with datasets, from which comes the balance of their classes.
+        Folder with datasets, from which come the balance of their classes, and the series of cases that are shown.
     reasons : mapping, optional
         Why our runs differ from the paper, by the keys of `millet.report.claims.CLAIMS`.
 
