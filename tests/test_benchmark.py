@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from sklearn.metrics import log_loss
 
 from millet import load_classifier
-from millet.benchmark import backends, describe_plan, load_experiment, read_rows, run_benchmark, work
+from millet.benchmark import backends, describe_plan, load_experiment, pictures, read_rows, run_benchmark, work
 from millet.benchmark import measure as measure_module
 from millet.benchmark.backends import WorkerLostError, open_pool
 from millet.benchmark.cells import ENSEMBLE, all_cells, chosen, outstanding
@@ -1050,8 +1050,8 @@ def test_a_folder_of_another_experiment_tier_or_version_is_refused(tmp_path):
 
 
 def test_cases_of_the_ensemble_are_kept_for_pictures(tmp_path, monkeypatch):
-    monkeypatch.setattr(work, "ERRING_MODEL", "conjunctive-lite")
-    monkeypatch.setattr(work, "WEB_TRAFFIC", SimpleNamespace(name="Tiny"))
+    monkeypatch.setattr(pictures, "ERRING_MODEL", "conjunctive-lite")
+    monkeypatch.setattr(pictures, "WEB_TRAFFIC", SimpleNamespace(name="Tiny"))
     grid = tiny(tmp_path, more="repeats = 2")
     run_benchmark(grid, tmp_path / "run", n_jobs=1)
     _, test = grid.datasets[0].load(None)
@@ -1067,9 +1067,9 @@ def test_pictures_that_cannot_be_kept_are_a_warning_beside_the_row(tmp_path, mon
     def broken(*_):
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr(work, "ERRING_MODEL", "conjunctive-lite")
-    monkeypatch.setattr(work, "WEB_TRAFFIC", SimpleNamespace(name="Tiny"))
-    monkeypatch.setattr(work, "save_evidence", broken)
+    monkeypatch.setattr(pictures, "ERRING_MODEL", "conjunctive-lite")
+    monkeypatch.setattr(pictures, "WEB_TRAFFIC", SimpleNamespace(name="Tiny"))
+    monkeypatch.setattr(pictures, "save_evidence", broken)
     said = []
     assert not run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1, say=said.append).failed
     (row,) = read_rows(tmp_path / "run")

@@ -16,7 +16,8 @@ from millet.metrics import aopcr, perturbation_curve
 from millet.plots import plot_comparison
 from millet.posthoc import explain
 from millet.report import read_run, write_report
-from millet.report.comparison import choose_examples, comparison_section, explainers_of
+from millet.report.comparison import comparison_section, explainers_of
+from millet.report.examples import choose_examples
 from millet.report.published import Published
 
 OPTIONS = {"n_samples": 20}

@@ -5,7 +5,6 @@ Runs in a worker: a process of this machine, or of a cluster that sees the same 
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import functools
 import math
@@ -19,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
@@ -28,25 +26,20 @@ from millet.averaged import AveragedClassifier
 from millet.bags import as_bags
 from millet.benchmark.cells import Cell
 from millet.benchmark.job import Fingerprints, Job, failure_row, identity, other_cases, provenance
-from millet.benchmark.measure import check_metrics, explained, measure
-from millet.benchmark.models import OWN, MethodSpec, ModelSpec
+from millet.benchmark.measure import check_metrics, measure
+from millet.benchmark.models import MethodSpec, ModelSpec
+from millet.benchmark.pictures import keep_pictures
 from millet.benchmark.provenance import PeakMemory
 from millet.benchmark.rows import Row, keep_row, kept_rows
 from millet.benchmark.sources import DataSpec
 from millet.classifier import MilletClassifier
 from millet.contract import EvidenceClassifier, data_summary, split_fingerprint
 from millet.datasets import Dataset
-from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.dataset import Series
-from millet.datasets.web_traffic import WebTraffic
 from millet.errors import LabelError, StorageError
 from millet.labels import encode_labels
 from millet.loading import load_classifier
 from millet.locks import locked
-from millet.metrics import faithfulness
-from millet.report.comparison import KEY, choose_examples, describe_examples, keep_examples
-from millet.report.evidence import save_evidence
-from millet.report.false_negatives import MODEL as ERRING_MODEL
 from millet.rocket_classifier import RocketMilletClassifier
 
 CHECKPOINT_SECONDS = 10.0
@@ -148,33 +141,11 @@ def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test
 def _keep_pictures(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:
     """Keep cases for pictures, or return why there are none: what was measured is worth its row without them."""
     try:
-        if method.name == OWN and _is_worth_pictures(job):
-            assert isinstance(test, WebTraffic)
-            save_evidence(job.folder, classifier.explain(test.X), test)
-        return _keep_examples(job, method, classifier, test) if job.examples and job.cell.repeat == 0 else {}
+        return keep_pictures(job, method, classifier, test)
     except Exception as error:
         if _is_fatal(error):
             raise
         return {"warning": f"no cases for pictures: {_described(error)}"}
-
-
-def _keep_examples(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:
-    """Keep what a method says of some cases, and return their perturbation curves."""
-    cell = job.cell
-    chosen = choose_examples(np.asarray(test.y), job.examples)
-    cases = test.take(chosen)
-    explanation = dataclasses.replace(explained(classifier, cases, method), cases=chosen)
-    found = faithfulness(classifier, cases.X, explanation.scores)
-    keep_examples(job.folder, cell.data.name, cell.model.name, method.name, explanation)
-    return {KEY: describe_examples(explanation, np.asarray(cases.y), found)}
-
-
-def _is_worth_pictures(job: Job) -> bool:
-    """Whether a report shows cases of this model: those of the ensemble, where there is one."""
-    cell = job.cell
-    if cell.data.name != WEB_TRAFFIC.name or cell.model.name != ERRING_MODEL:
-        return False
-    return cell.is_ensemble or not cell.model.ensemble
 
 
 _latest: tuple[Any, tuple[Dataset, Dataset]] | None = None

@@ -1,31 +1,28 @@
 """Side by side: CAM, SHAP and the models' own evidence on the same cases, with their perturbation curves (Fig. 7).
 
-In:  while a benchmark runs, an `Explanation` of some test cases; later its `Run`, and the dataset for their series.
-Out: what rows say of these cases; files ``examples/<dataset>/<model>/<method>.npz`` with the evidence, but without
-     series, which are the dataset's; one `Section`. Tables follow from rows alone, pictures need files and data.
+In:  `Run`, whose rows tell of examples; the evidence that is kept beside them, and the dataset for their series.
+Out: one `Section`. Tables follow from rows alone, pictures need the files and the dataset.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from millet.contract import split_fingerprint
 from millet.datasets import Dataset, load_dataset
 from millet.datasets.web_traffic import make_web_traffic_splits
 from millet.explanation import Explanation
-from millet.metrics import FRACTIONS, Faithfulness, aopc
 from millet.plots import plot_comparison
 from millet.plots.comparison import height_of
 from millet.plots.figures import figure_or_new
 from millet.report.evidence import readable
+from millet.report.examples import Example, examples_file, examples_of
 from millet.report.layout import Picture, Section, Table, mean, shown
 from millet.report.names import MILLET_POOLINGS, model_title
 from millet.report.published import Published
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 TITLE = "Side by side"
-FOLDER = KEY = "examples"  # in the run folder, in rows, and in experiment files
 CAM, SHAP, MILLET = "CAM", "SHAP", "MILLET"
 WIDTH, MOST_CLASSES = 11.0, 10
 NOTHING = (
@@ -43,98 +39,6 @@ NOTHING = (
     "such as `examples = 2`."
 )
 SCALE_NOTE = "AOPCR grows with the scale of a model's logits: compare it between explanations of one model."
-
-
-def choose_examples(y: ArrayLike, n_each: int) -> NDArray[np.intp]:
-    """Return the first cases of each class.
-
-    Examples
-    --------
-    >>> choose_examples(["b", "a", "b", "b", "a", "a"], 2)
-    array([0, 1, 2, 4])
-    """
-    labels = np.asarray(y)
-    return np.sort(np.concatenate([np.flatnonzero(labels == label)[:n_each] for label in np.unique(labels)]))
-
-
-@dataclasses.dataclass(frozen=True)
-class Example:
-    """What a row says of one test case.
-
-    Attributes
-    ----------
-    case : int
-        Its number in the test split.
-    label, predicted : str
-        The true class, and what the model took it for.
-    curve, random_curve : sequence of float
-        Change of the predicted class's logit as timepoints go: in the explanation's order, and in random ones.
-    """
-
-    case: int
-    label: str
-    predicted: str
-    curve: Sequence[float]
-    random_curve: Sequence[float]
-
-    @property
-    def aopcr(self) -> float:
-        """The area between both curves."""
-        return float(aopc(self.curve) - aopc(self.random_curve))
-
-
-def describe_examples(explanation: Explanation, y: ArrayLike, found: Faithfulness) -> list[dict[str, Any]]:
-    """Return what a row says of some cases, as JSON can hold it.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        Of the cases; its `cases` are their numbers in the test split.
-    y : array-like of shape (n_cases,)
-        Their labels.
-    found : Faithfulness
-        Their perturbation curves.
-    """
-    parts = zip(
-        explanation.cases.tolist(),
-        map(str, np.asarray(y).tolist()),
-        map(str, explanation.predicted.tolist()),
-        found.curve.tolist(),
-        found.random_curves.mean(axis=0).tolist(),
-        strict=True,
-    )
-    return [dataclasses.asdict(Example(*part)) for part in parts]
-
-
-def keep_examples(folder: Path, dataset: str, model: str, method: str, explanation: Explanation) -> Path:
-    """Keep the evidence of some test cases beside the rows, for pictures.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    dataset, model, method : str
-        Whose explanation it is.
-    explanation : Explanation
-        Of the cases; its `cases` are their numbers in the test split. The series are left out.
-    """
-    path = _file(folder, dataset, model, method)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    dataclasses.replace(
-        explanation,
-        series=np.full(explanation.series.shape, np.nan, dtype=np.float32),
-        scores=explanation.scores.astype(np.float32),
-        attention=None,
-        contributions=None,
-        bias=None,
-        channel_contributions=None,
-        members=(),
-    ).save(path)
-    return path
-
-
-def _file(folder: Path, dataset: str, model: str, method: str) -> Path:
-    return folder / FOLDER / dataset / model / f"{method}.npz"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -157,14 +61,14 @@ class Explainer:
 
     def load(self, folder: Path) -> Explanation | None:
         """Return the evidence of the cases, or None where the file is gone or damaged, or of other cases."""
-        path = _file(folder, self.row.dataset, self.row.model, self.row.method)
+        path = examples_file(folder, self.row.dataset, self.row.model, self.row.method)
         kept = readable(path) if path.is_file() else None
         return kept if kept is not None and kept.cases.tolist() == list(self.examples) else None
 
 
 def explainers_of(run: Run, dataset: str) -> list[Explainer]:
     """Return all explanations of a dataset's kept cases, in the paper's order: CAM, SHAP, others, MILLET."""
-    found = [(row, examples) for row in run.done if row.dataset == dataset and (examples := _examples_of(row))]
+    found = [(row, examples) for row in run.done if row.dataset == dataset and (examples := examples_of(row))]
     with_cam = {row.model for row, _ in found if row.method == "cam"}
     # What a model with GAP says of itself is its class activations.
     found = [(row, examples) for row, examples in found if row.method != OWN or row.model not in with_cam]
@@ -175,26 +79,6 @@ def explainers_of(run: Run, dataset: str) -> list[Explainer]:
     ]
     ranks = {CAM: 0, SHAP: 1, MILLET: 3}
     return sorted(named, key=lambda one: ranks.get(_title(one.row), 2))
-
-
-def _examples_of(row: Row) -> dict[int, Example]:
-    """Return the cases that a row tells of; none where what it tells makes no sense."""
-    listed = row.content.get(KEY)
-    try:
-        found = [Example(**item) for item in listed] if isinstance(listed, list) else []
-    except TypeError:
-        return {}
-    return {one.case: one for one in found} if all(map(_is_sound, found)) else {}
-
-
-def _is_sound(one: Example) -> bool:
-    are_named = isinstance(one.case, int) and isinstance(one.label, str) and isinstance(one.predicted, str)
-    return are_named and all(
-        isinstance(curve, list)
-        and len(curve) == 1 + len(FRACTIONS)
-        and all(isinstance(value, int | float) and math.isfinite(value) for value in curve)
-        for curve in (one.curve, one.random_curve)
-    )
 
 
 def _title(row: Row) -> str:

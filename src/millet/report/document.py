@@ -18,9 +18,10 @@ from millet.datasets.locate import search_folders
 from millet.errors import did_you_mean
 from millet.plots import save_figure
 from millet.report.ablation import ablation_section
-from millet.report.comparison import KEY, comparison_section
+from millet.report.comparison import comparison_section
 from millet.report.complexity import complexity_section
 from millet.report.cost import parameters_section, run_time_section
+from millet.report.examples import KEY as EXAMPLES
 from millet.report.false_negatives import false_negatives_section
 from millet.report.layout import Picture, Section, Table, no_markup
 from millet.report.properties import properties_section
@@ -174,7 +175,7 @@ def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     is_traffic = WEB_TRAFFIC.name in run.datasets
     others = [name for name in run.datasets if name != WEB_TRAFFIC.name]
     on_others = EXPERIMENTS["ucr"] if are_of_the_paper(others) else ("ucr", "ranking")
-    with_examples = EXPERIMENTS["comparison"] if any(KEY in row.content for row in run.done) else ()
+    with_examples = EXPERIMENTS["comparison"] if any(EXAMPLES in row.content for row in run.done) else ()
     return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(on_others if others else ()), *with_examples), ()
 
 
