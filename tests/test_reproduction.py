@@ -342,14 +342,14 @@ class TestClaims:
     def test_evidence_is_compared_with_shap_of_the_same_model(self, aopcr, holds, tmp_path):
         kitchen = "LargeKitchenAppliances"
         rows = [
-            make_row(kitchen, BEST, 0, aopcr=aopcr),
-            make_row(kitchen, BEST, 0, method="shap", aopcr=1.0),
+            make_row(kitchen, BEST, 0, aopcr=aopcr, n_cases=375),
+            make_row(kitchen, BEST, 0, method="shap", aopcr=1.0, n_cases=30),
             make_row(kitchen, "gap-inceptiontime", 0, method="shap", aopcr=9.0),
             make_row("Coffee", BEST, 0, aopcr=0.0),
         ]
         text = self.page(tmp_path, rows, tables=["comparison"])
         cells = overview(text, f"{kitchen}: MILLET explains better than SHAP", "What holds")
-        assert cells[1:4] == [f"{aopcr:.3f} against 1.000", "seen in three cases", holds]
+        assert cells[1:4] == [f"{aopcr:.3f} (375 cases) against 1.000 (30)", "seen in three cases", holds]
 
     def test_what_no_run_tells_is_not_judged(self, tmp_path):
         (tmp_path / "results").mkdir()

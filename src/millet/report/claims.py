@@ -219,7 +219,10 @@ def _leads_side_by_side(run: Run, published: Published) -> Finding | None:
     own, shap = (run.single(KITCHEN, BEST, "aopcr", method) for method in (OWN, "shap"))
     if own is None or shap is None:
         return None
-    return Finding(f"{shown(own)} against {shown(shap)}", "seen in three cases", YES if own > shap else NO)
+    rows = [run.find(KITCHEN, BEST, ensemble=False, method=method)[0] for method in (OWN, "shap")]
+    counts = [shown(row.number("n_cases"), 0) for row in rows]
+    said = f"{shown(own)} ({counts[0]} cases) against {shown(shap)} ({counts[1]})"
+    return Finding(said, "seen in three cases", YES if own > shap else NO)
 
 
 def _attention_is_worst(run: Run, published: Published) -> Finding | None:
