@@ -10,7 +10,7 @@ import dataclasses
 import re
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,22 +78,16 @@ def save_evidence(folder: Path, explanation: Explanation, test: WebTraffic) -> t
     paths = []
     for case in choose_cases(explanation, test):
         paths.append(folder / FOLDER / f"{WEB_TRAFFIC.name}-{case}.npz")
-        _slim(explanation[[case]], test).save(paths[-1])
+        slimmed(explanation[[case]], class_names=test.class_names).save(paths[-1])
     for stale in set((folder / FOLDER).glob(f"{WEB_TRAFFIC.name}-*.npz")) - set(paths):
         stale.unlink()
     return tuple(paths)
 
 
-def _slim(explanation: Explanation, test: WebTraffic) -> Explanation:
-    """Return what pictures need, with names for the classes."""
+def slimmed(explanation: Explanation, **changes: Any) -> Explanation:
+    """Return what pictures need, with some fields changed."""
     return dataclasses.replace(
-        explanation,
-        class_names=test.class_names,
-        attention=None,
-        contributions=None,
-        bias=None,
-        channel_contributions=None,
-        members=(),
+        explanation, attention=None, contributions=None, bias=None, channel_contributions=None, members=(), **changes
     )
 
 

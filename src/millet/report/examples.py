@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from millet.explanation import Explanation
 from millet.metrics import FRACTIONS, Faithfulness, aopc
+from millet.report.evidence import slimmed
 from millet.report.rows import Row
 
 FOLDER = KEY = "examples"  # in the run folder, in rows, and in experiment files
@@ -98,16 +99,8 @@ def keep_examples(folder: Path, dataset: str, model: str, method: str, explanati
     """
     path = examples_file(folder, dataset, model, method)
     path.parent.mkdir(parents=True, exist_ok=True)
-    dataclasses.replace(
-        explanation,
-        series=np.full(explanation.series.shape, np.nan, dtype=np.float32),
-        scores=explanation.scores.astype(np.float32),
-        attention=None,
-        contributions=None,
-        bias=None,
-        channel_contributions=None,
-        members=(),
-    ).save(path)
+    no_series = np.full(explanation.series.shape, np.nan, dtype=np.float32)
+    slimmed(explanation, series=no_series, scores=explanation.scores.astype(np.float32)).save(path)
     return path
 
 
