@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.metrics import log_loss
 
-from millet import load_classifier
+from millet import evaluate, load_classifier
 from millet.benchmark import backends, describe_plan, load_experiment, pictures, read_rows, run_benchmark, work
 from millet.benchmark import measure as measure_module
 from millet.benchmark.backends import WorkerLostError, open_pool
@@ -1027,6 +1027,36 @@ def test_cases_to_explain_are_spread_over_the_split(tmp_path):
     _, test = cell.data.load(None)
     assert measure_module.spread(test, 2).y.tolist() == [0, 8]
     assert measure_module.spread(test, 99) is test
+
+
+def test_a_method_that_explains_some_cases_has_the_models_own_evidence_of_these_beside_it(tmp_path):
+    experiment = dataclasses.replace(
+        tiny(tmp_path, more="methods = { random = { n_cases = 3 }, occlusion = {} }"), metrics=()
+    )
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    rows = {row["method"]: row for row in read_rows(tmp_path / "run")}
+    of_all, sampled = rows["occlusion"], rows["random"]
+    assert not [name for name in of_all if name.startswith("own_")], "the row of the model has them"
+    (cell,) = all_cells(experiment)
+    _, test = cell.data.load(None)
+    cases = measure_module.spread(test, 3)
+    classifier = load_classifier(tmp_path / "run" / "models" / "Tiny" / "conjunctive-lite" / "0")
+    own = evaluate(classifier, cases, progress=False)
+    for name in ("aopcr", "aopcr_low", "ndcg_at_n", "ndcg_at_n_without_all_relevant", "gini", "sufficiency"):
+        assert sampled[f"own_{name}"] == pytest.approx(own[name], nan_ok=True), name
+    assert sampled["own_aopcr"] != rows["own"]["aopcr"], "which is of all cases"
+    assert "own_accuracy" not in sampled
+    assert "own_n_cases" not in sampled
+
+
+def test_what_is_scored_besides_is_in_the_estimate(tmp_path):
+    cells = [
+        tiny_cell
+        for n_cases in (3, 4)
+        for tiny_cell in all_cells(tiny(tmp_path, more=f"methods = {{ random = {{ n_cases = {n_cases} }} }}"))
+    ]
+    of_some, of_all = (Costs(tiny(tmp_path), None).seconds(cell) for cell in cells)
+    assert of_some > of_all, "three cases scored twice, not four cases once"
 
 
 # Folders

@@ -9,6 +9,7 @@ from matplotlib import pyplot
 
 from millet import Explanation
 from millet.benchmark import load_experiment, read_rows, run_benchmark
+from millet.benchmark.measure import spread
 from millet.benchmark.sources import DataSpec
 from millet.errors import ParameterError, StorageError
 from millet.loading import load_classifier
@@ -161,7 +162,19 @@ class TestSection:
         every = choose_examples(test.y, 3)
         expected = aopcr(classifier, test.X[every], classifier.explain(test.X[every]).scores)
         (line,) = (row for row in table.rows if row[0] == "MILLET")
-        assert float(line[4]) == pytest.approx(expected[np.isin(every, cases)].mean(), abs=1e-3)
+        shown = table.header.index("AOPCR of those shown")
+        assert float(line[shown]) == pytest.approx(expected[np.isin(every, cases)].mean(), abs=1e-3)
+
+    def test_the_models_own_aopcr_is_of_the_cases_of_its_line(self, finished):
+        test = test_split(finished)
+        classifier = load_classifier(finished / "models" / "TinyTraffic" / "conjunctive-lite" / "0")
+        (table,) = section(finished).tables
+        lines = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+        assert lines["MILLET"]["the model's own"] == lines["MILLET"]["AOPCR"]
+        cases = spread(test, int(lines["SHAP"]["test cases"]))
+        assert len(cases) < len(test)
+        expected = aopcr(classifier, cases.X, classifier.explain(cases.X).scores).mean()
+        assert float(lines["SHAP"]["the model's own"]) == pytest.approx(expected, abs=1e-3)
 
     def test_of_each_class_the_first_case_that_all_got_right_is_shown(self, folder):
         def make_right(row):

@@ -362,6 +362,17 @@ class TestWebTraffic:
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
         assert "SHAP explained 10 cases, so that its means are sure to ± 1.5 (95 %); all else is of 500." in text
 
+    def test_shap_stands_beside_the_models_own_evidence_of_the_same_cases(self, tmp_path):
+        rows = grid(["WebTraffic"], ["additive-fcn", "conjunctive-fcn"], n_cases=500)
+        facts = {"n_cases": 10, "own_aopcr": 2.5, "own_ndcg_at_n": 0.5}
+        rows.append(make_row("WebTraffic", "conjunctive-fcn", method="shap", aopcr=-1.0, ndcg_at_n=0.25, **facts))
+        rows.append(make_row("WebTraffic", "additive-fcn", method="shap", aopcr=-1.0, ndcg_at_n=0.25, n_cases=10))
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        heading = "WebTraffic: SHAP and the model's own evidence of the same cases"
+        assert f"{heading}: 1 of 12 models" in text, "older rows do not tell"
+        cells = line_of(text, "Conjunctive FCN", heading)
+        assert cells == ["Conjunctive FCN", "10", "-1.000", "2.500", "0.250", "0.500"]
+
     def test_ensembles_stand_beside_ensembles_and_runs_beside_runs(self, tmp_path, published):
         rows = grid(["WebTraffic"], ["gap-fcn"]) + grid(["WebTraffic"], ["additive-fcn"], n_repeats=1, accuracy=0.5)
         text = write_report(make_run(tmp_path, rows, name="webtraffic"), published=published).path.read_text()

@@ -351,6 +351,26 @@ class TestClaims:
         cells = overview(text, f"{kitchen}: MILLET explains better than SHAP", "What holds")
         assert cells[1:4] == [f"{aopcr:.3f} (375 cases) against 1.000 (30)", "seen in three cases", holds]
 
+    def test_shap_is_compared_on_its_own_cases_where_rows_tell_of_them(self, tmp_path):
+        kitchen = "LargeKitchenAppliances"
+        rows = [
+            make_row(kitchen, BEST, 0, aopcr=2.0, n_cases=375),
+            make_row(kitchen, BEST, 0, method="shap", aopcr=1.0, own_aopcr=0.5, n_cases=30),
+        ]
+        text = self.page(tmp_path, rows, tables=["comparison"])
+        cells = overview(text, f"{kitchen}: MILLET explains better than SHAP", "What holds")
+        assert cells[1:4] == ["0.500 against 1.000 on 30 cases", "seen in three cases", "no"]
+
+    def test_so_it_is_model_by_model(self, tmp_path):
+        models = ("additive-fcn", "conjunctive-fcn")
+        own = [make_row("WebTraffic", model, 0, aopcr=2.0) for model in models]
+        shap = [make_row("WebTraffic", model, 0, method="shap", aopcr=3.0) for model in models]
+        shap[0]["own_aopcr"] = 4.0
+        cells = overview(
+            self.page(tmp_path, [*own, *shap]), "MILLET explains better than SHAP, by AOPCR", "What holds"
+        )
+        assert cells[1] == "1 of 2 models"
+
     def test_what_no_run_tells_is_not_judged(self, tmp_path):
         (tmp_path / "results").mkdir()
         text = write_page(tmp_path / "results", tmp_path)

@@ -43,7 +43,8 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
         threads. Nothing is explained where no metric asks for it. Of the model itself also `per_class_accuracy`,
         `missed` (how often a case of one class was taken for which other) and, where it was explained and the
         relevant timepoints are known, `missed_ndcg_at_n` (how well the scores of the true class find them all the
-        same).
+        same). Of another method that explains some of the cases alone, also what the model's own evidence of these
+        reaches, by the names of the metrics with `own_` before them.
     """
     cases = test if method.n_cases is None else spread(test, method.n_cases)
     times: Row = {}
@@ -55,7 +56,9 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
         applicable = _applicable(metrics, cases, explanation)
         row: Row = dict(evaluate(classifier, cases, explanation=explanation, metrics=applicable, progress=False))
     row |= {"dataset": test.name, "method": method.name, **times}
-    return row | _by_class(cases, predicted, explanation) if method.name == OWN else row
+    if method.name == OWN:
+        return row | _by_class(cases, predicted, explanation)
+    return row | _own_of_the_same(classifier, cases, applicable) if len(cases) < len(test) else row
 
 
 @contextmanager
@@ -102,13 +105,19 @@ def explained(classifier: EvidenceClassifier, cases: Dataset, method: MethodSpec
     return explain(method.name, classifier, cases.X, progress=False, **method.options)
 
 
-def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanation | None) -> list[str] | None:
-    if not metrics:
-        return None
+def _own_of_the_same(classifier: EvidenceClassifier, cases: Dataset, metrics: list[str]) -> Row:
+    of_scores = [name for name in metrics if "scores" in METRICS[name]]
+    if not of_scores:
+        return {}
+    own = evaluate(classifier, cases, explanation=classifier.explain(cases.X), metrics=of_scores, progress=False)
+    return {f"{OWN}_{name}": value for name, value in own.items() if name.startswith(tuple(of_scores))}
+
+
+def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanation | None) -> list[str]:
     available = {"labels", "scores"}
     available |= {"relevant"} if cases.relevant is not None else set()
     available |= {"members"} if explanation is not None and len(explanation.members) > 1 else set()
-    return [name for name in metrics if available.issuperset(METRICS[name])]
+    return [name for name in metrics or METRICS if available.issuperset(METRICS[name])]
 
 
 def _by_class(cases: Dataset, predicted: NDArray[Any], explanation: Explanation | None) -> Row:

@@ -169,11 +169,11 @@ def _better_than_shap(metric: str) -> Callable[[Run, Published], Finding | None]
         for pooling in MILLET_POOLINGS:
             for backbone in BACKBONES:
                 model = f"{pooling}-{backbone}"
-                own, shap = (run.single(WEB_TRAFFIC.name, model, metric, method) for method in (OWN, "shap"))
+                ours = run.beside_own(WEB_TRAFFIC.name, model, metric, "shap")
                 theirs = [paper.value(metric, line, backbone) for line in (pooling, f"shap-{pooling}")]
-                if own is None or shap is None or theirs[0] is None or theirs[1] is None:
+                if ours is None or theirs[0] is None or theirs[1] is None:
                     continue
-                better.append(own > shap)
+                better.append(ours.own > ours.method)
                 theirs_better.append(theirs[0] > theirs[1])
         return _counted(better, theirs_better, "models")
 
@@ -216,13 +216,15 @@ def _is_sparser(run: Run, published: Published) -> Finding | None:
 
 def _leads_side_by_side(run: Run, published: Published) -> Finding | None:
     """Judge whether the evidence of the paper's best model is better than SHAP's of it."""
-    own, shap = (run.single(KITCHEN, BEST, "aopcr", method) for method in (OWN, "shap"))
-    if own is None or shap is None:
+    found = run.beside_own(KITCHEN, BEST, "aopcr", "shap")
+    if found is None:
         return None
-    rows = [run.find(KITCHEN, BEST, ensemble=False, method=method)[0] for method in (OWN, "shap")]
-    counts = [shown(row.number("n_cases"), 0) for row in rows]
-    said = f"{shown(own)} ({counts[0]} cases) against {shown(shap)} ({counts[1]})"
-    return Finding(said, "seen in three cases", YES if own > shap else NO)
+    counts = [shown(run.single(KITCHEN, BEST, "n_cases", method), 0) for method in (OWN, "shap")]
+    of, of_shap = (
+        ("", f" on {counts[1]} cases") if found.are_same_cases else (f" ({counts[0]} cases)", f" ({counts[1]})")
+    )
+    said = f"{shown(found.own)}{of} against {shown(found.method)}{of_shap}"
+    return Finding(said, "seen in three cases", YES if found.own > found.method else NO)
 
 
 def _attention_is_worst(run: Run, published: Published) -> Finding | None:

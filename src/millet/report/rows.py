@@ -98,6 +98,14 @@ class Alike(NamedTuple):
     are_ensembles: bool
 
 
+class Beside(NamedTuple):
+    """Means of a method and of the models' own evidence, and whether both are of the same cases."""
+
+    method: float
+    own: float
+    are_same_cases: bool
+
+
 @final
 class Run:
     """The rows of one experiment.
@@ -174,6 +182,13 @@ class Run:
         """Return the mean of the single repeats, or None."""
         runs = self.runs(dataset, model, metric, method)
         return sum(runs) / len(runs) if runs else None
+
+    def beside_own(self, dataset: str, model: str, metric: str, method: str) -> Beside | None:
+        """Return what a method and the models' own evidence reach: on the same cases, where rows tell that."""
+        theirs = self.single(dataset, model, metric, method)
+        own_of_the_same = self.single(dataset, model, f"{OWN}_{metric}", method)
+        own = self.single(dataset, model, metric) if own_of_the_same is None else own_of_the_same
+        return None if theirs is None or own is None else Beside(theirs, own, own_of_the_same is not None)
 
     def ensemble(self, dataset: str, model: str, metric: str, method: str = OWN) -> float | None:
         """Return the result of the ensemble, or None."""

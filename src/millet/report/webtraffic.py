@@ -44,7 +44,7 @@ def webtraffic_section(run: Run, published: Published) -> Section:
     tables = [_prediction(run, published, name, metric) for metric in PREDICTION]
     for metric in ("aopcr", "ndcg_at_n"):
         tables += [_summary(run, name, metric), _explanations(run, published, name, metric)]
-    tables.append(_without_class_0(run, name))
+    tables += [_same_cases(run, name), _without_class_0(run, name)]
     shown_tables = tuple(table for table in tables if table.rows)
     return Section("WebTraffic", shown_tables, notes=(*foreign_note(name), *shortened_note(run)))
 
@@ -184,6 +184,29 @@ def _summary(run: Run, name: str, metric: str) -> Table:
     header = ("explanation", "of", "ours", "paper", "difference")
     heading, covered = f"{name}: {METRICS[metric].title}", _coverage(run, name, metric)
     return Table(heading, paper.table, covered, header, tuple(rows), (BEST_NOTE,))
+
+
+def _same_cases(run: Run, name: str) -> Table:
+    """Return SHAP beside the evidence of the models that it explains, where rows tell of the same cases."""
+    rows = []
+    for model in with_others(run.models):
+        found = [run.beside_own(name, model, metric, "shap") for metric in ("aopcr", "ndcg_at_n")]
+        pairs = [
+            (beside.method, beside.own) if beside and beside.are_same_cases else (None, None) for beside in found
+        ]
+        if any(shap is not None for shap, _ in pairs):
+            numbers = [shown(number) for pair in pairs for number in pair]
+            rows.append((model_title(model), shown(run.single(name, model, "n_cases", "shap"), 0), *numbers))
+    header = ("model", "cases", "AOPCR: SHAP", "its own", "NDCG@n: SHAP", "its own ")
+    covered = f"{len(rows)} of {len(MILLET_POOLINGS) * len(BACKBONES)} models"
+    return Table(
+        f"{name}: SHAP and the model's own evidence of the same cases",
+        "",
+        covered,
+        header,
+        tuple(rows),
+        is_detail=True,
+    )
 
 
 def _without_class_0(run: Run, name: str) -> Table:
