@@ -92,9 +92,8 @@ def published(tmp_path_factory):
             for metric in METRICS.values():
                 if metric.authors and (metric.authors != "ndcg" or kind == "WebTraffic"):
                     lines = [[d, *(number(d, c, metric.authors) for c in columns)] for d in reversed(datasets)]
-                    write_csv(
-                        folder / f"authors/{kind}/{backbone}/test_{metric.authors}.csv", ["Dataset", *columns], lines
-                    )
+                    name = f"authors/{kind}/{backbone}/{metric.split}_{metric.authors}.csv"
+                    write_csv(folder / name, ["Dataset", *columns], lines)
     for metric in METRICS.values():
         if metric.bakeoff:
             columns = [*STATE_OF_THE_ART.values(), "1NN-DTW"]
@@ -530,6 +529,20 @@ class TestUcr:
         text = write_report(make_run(tmp_path, grid(UCR, DUEL), name="ucr")).text
         assert "Published per-dataset results were not given (--published)" in text
         assert "HC2" not in text
+
+    def test_training_losses_are_compared_as_powers_of_ten(self, tmp_path, published):
+        model, losses = "conjunctive-fcn", (1e-4, 1e-6)
+        rows = [make_row("Coffee", model, repeat, train_loss=loss) for repeat, loss in enumerate(losses)]
+        rows += [make_row("Coffee", "gap-fcn", 0, train_loss=0.0), make_row("Beef", model, 0, train_loss=None)]
+        text = write_report(make_run(tmp_path, rows, name="ucr"), published=published).path.read_text()
+        title = "UCR: Training loss, as powers of ten"
+        theirs = np.log10([number("Coffee", f"ConjunctiveFCN {run}", "loss") for run in range(5)])
+        cells = line_of(text, "Coffee, Conjunctive FCN", title)
+        assert cells[1] == "-5.000 (2)"
+        assert cells[2] == f"{theirs.mean():.3f}, {theirs.min():.3f} to {theirs.max():.3f}"
+        assert cells[4] == "no"
+        assert line_of(text, "Coffee, GAP FCN", title)[1] == "-9.000 (1)"
+        assert f"{title}: 1 of 85 datasets" in text
 
     def test_missing_files_are_named_and_the_report_goes_on(self, tmp_path, published):
         (tmp_path / "published").mkdir()

@@ -195,6 +195,7 @@ class TestPage:
             "UCR: Balanced accuracy by dataset: 4 of 85 datasets",
             "UCR: AUROC by dataset: 4 of 85 datasets",
             "UCR: Loss by dataset: 4 of 85 datasets",
+            "UCR: Training loss, as powers of ten: 4 of 85 datasets",
         ]
 
     def test_failures_time_and_machine_are_told_and_long_tables_are_folded(self, tmp_path):
@@ -207,7 +208,7 @@ class TestPage:
         assert f"{len(rows):.2f} core hours on Fast, 1 thread." in text
         assert "| Beef | gap-fcn | 0 | own | Out of memory |" in text
         assert f"<summary>{len(rows)} rows</summary>" in text
-        assert text.count("<details>") == text.count("</details>") == 5
+        assert text.count("<details>") == text.count("</details>") == 6
 
     def test_published_results_alone_are_not_passed_off_as_ours(self, tmp_path, published):
         rows = [make_row(d, "gap-fcn", r) for d in UCR for r in (0, 1, -1)]
@@ -263,14 +264,14 @@ class TestFindings:
             assert "all 22 classifiers on all 85 datasets" in section.notes[0]
 
 
-def authors_runs(folder, runs):
-    """Write what the authors' five runs of models on WebTraffic gave, for one metric."""
+def authors_runs(folder, runs, dataset="WebTraffic", kind="WebTraffic", metric="test_acc"):
+    """Write what the authors' five runs of models on a dataset gave, for one metric."""
     for backbone in BACKBONES.values():
         columns = [f"{pooling}{backbone} {place}" for pooling in POOLINGS.values() for place in range(len(runs))]
-        path = folder / f"authors/WebTraffic/{backbone}/test_acc.csv"
+        path = folder / f"authors/{kind}/{backbone}/{metric}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="") as file:
-            csv.writer(file).writerows([["Dataset", *columns], ["WebTraffic", *(list(runs) * len(POOLINGS))]])
+            csv.writer(file).writerows([["Dataset", *columns], [dataset, *(list(runs) * len(POOLINGS))]])
     return folder
 
 
@@ -315,6 +316,20 @@ class TestClaims:
         by_ndcg = overview(text, "MILLET explains better than SHAP, by NDCG@n", "What holds")
         assert by_ndcg[1:] == ["2 of 2 models", "2 of 2 models", "yes", "–"]
         assert "never seen" not in text
+
+    def test_training_losses_of_the_papers_recipe_are_judged_by_their_powers_of_ten(self, tmp_path):
+        theirs = [1e-7, 2e-7, 1e-6, 1e-6, 1e-5]
+        published = authors_runs(tmp_path / "published", theirs, "Coffee", "UCR", "train_loss")
+        # Their mean would be 5e-6, far beyond the authors', but not as powers of ten.
+        losses = {"gap-fcn": (1e-8, 1e-5), "conjunctive-fcn": (1e-3, 1e-3), "gap-resnet": (0.0, 0.0)}
+        rows = [
+            make_row("Coffee", model, repeat, train_loss=loss)
+            for model, found in losses.items()
+            for repeat, loss in enumerate(found)
+        ]
+        text = self.page(tmp_path, rows, published=published, tables=["ucr"], recipe="paper")
+        cells = overview(text, "UCR: the paper's recipe ends with training losses", "What holds")
+        assert cells[1:4] == ["1 inside, 1 above, 1 below of 3", "3 inside", "in part"]
 
     def test_peaks_are_judged_by_class(self, tmp_path):
         facts = {"per_class_accuracy": {"0": 0.9, "7": 0.7, "8": 0.8}, "missed": {"8": {"0": 6, "9": 4}}}

@@ -7,22 +7,26 @@ Out: one `Table`, at the head of the page that `millet.report.reproduction` writ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.report.ablation import step_means
 from millet.report.cost import parameters_agree, shap_times
 from millet.report.false_negatives import PEAK, by_class
-from millet.report.layout import NONE, Table, shown
+from millet.report.layout import NONE, Table, mean, shown
 from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, MODELS, POOLINGS
 from millet.report.overview import PAPER_RECIPE, Part, anchor
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.ranking import BEST, RIVALS
 from millet.report.rows import OWN, Run
+from millet.report.training import training_cells
 from millet.report.ucr import ucr_datasets
 from millet.statistics import run_spread
 
@@ -118,15 +122,19 @@ def _counted(ours: Sequence[bool], theirs: Sequence[bool], what: str, of_paper: 
 
 def _against_authors(run: Run, published: Published, datasets: Sequence[str], metric: str) -> Finding | None:
     """Judge whether our single models lie within the authors' spread, model by model and dataset by dataset."""
+    cells = [(dataset, model, metric) for dataset in datasets for model in MODELS]
+    return _placed([(run.single(*cell), published.runs(*cell)) for cell in cells])
+
+
+def _placed(pairs: Iterable[tuple[float | None, ArrayLike]]) -> Finding | None:
+    """Judge how many of our means lie within the spread of the authors' runs beside them."""
     places: Counter[str] = Counter()
-    for dataset in datasets:
-        for model in MODELS:
-            ours, theirs = run.single(dataset, model, metric), published.runs(dataset, model, metric)
-            if ours is None or theirs.size < 2:
-                continue
-            spread = run_spread(theirs)
-            near = spread.verdict(ours) != "no"
-            places["inside" if near else "above" if ours > spread.high else "below"] += 1
+    for ours, theirs in pairs:
+        if ours is None or np.size(theirs) < 2:
+            continue
+        spread = run_spread(theirs)
+        near = spread.verdict(ours) != "no"
+        places["inside" if near else "above" if ours > spread.high else "below"] += 1
     if not places:
         return None
     n_all = places.total()
@@ -146,6 +154,13 @@ def _ucr_spread(metric: str, *, by_the_paper: bool) -> Callable[[Run, Published]
         return _against_authors(run, published, ucr_datasets(run)[0], metric)
 
     return judge
+
+
+def _training_losses(run: Run, published: Published) -> Finding | None:
+    if run.experiment.get("recipe") != PAPER_RECIPE:
+        return None
+    cells = training_cells(run, published, ucr_datasets(run)[0])
+    return _placed([(mean(cell.our_runs), cell.authors_runs) for cell in cells])
 
 
 def _better_than_gap(run: Run, published: Published) -> Finding | None:
@@ -298,6 +313,9 @@ CLAIMS = {
     "attention": Claim("Attention explains worst of the poolings, by NDCG@n", "webtraffic", _attention_is_worst),
     "sparse": Claim("Conjunctive's evidence is sparser than CAM's (Gini)", "webtraffic", _is_sparser),
     "peaks": Claim("Peaks are missed most, and taken for None", "false_negatives", _peaks_are_missed),
+    "ucr_training": Claim(
+        "UCR: the paper's recipe ends with training losses within the authors' spread", "ucr", _training_losses
+    ),
     "ucr_protocol": Claim(
         "UCR: the paper's recipe gives accuracies within the authors' spread",
         "ucr",

@@ -56,12 +56,15 @@ class Metric:
         Its name in the file names of the published results; empty where they do not have it.
     higher_is_better : bool
         Whether more is better.
+    split : str
+        Of which cases it is.
     """
 
     title: str
     authors: str = ""
     bakeoff: str = ""
     higher_is_better: bool = True
+    split: str = "test"
 
 
 METRICS = {
@@ -69,6 +72,7 @@ METRICS = {
     "balanced_accuracy": Metric("Balanced accuracy", "bal_acc", "balacc"),
     "auroc": Metric("AUROC", "auroc", "auroc"),
     "loss": Metric("Loss", "loss", "logloss", higher_is_better=False),
+    "train_loss": Metric("Training loss", "loss", higher_is_better=False, split="train"),
     "aopcr": Metric("AOPCR", "aopcr"),
     "ndcg_at_n": Metric("NDCG@n", "ndcg"),
     "ndcg_at_n_without_all_relevant": Metric("NDCG@n without cases that are relevant throughout"),

@@ -72,13 +72,13 @@ class Published:
 
     def _authors(self, dataset: str, model: str, metric: str) -> tuple[str, dict[str, float]]:
         pooling, _, backbone = model.partition("-")
-        authors = METRICS[metric].authors
+        split, authors = METRICS[metric].split, METRICS[metric].authors
         if not authors or pooling not in POOLINGS or backbone not in BACKBONES:
             return "", {}
         kind = "WebTraffic" if dataset == WEB_TRAFFIC.name else "UCR"
         if metric == "ndcg_at_n" and kind == "UCR":
             return "", {}  # nobody knows which timepoints are relevant there
-        results = self._file(f"authors/{kind}/{BACKBONES[backbone]}/test_{authors}.csv", BACKBONES[backbone])
+        results = self._file(f"authors/{kind}/{BACKBONES[backbone]}/{split}_{authors}.csv", BACKBONES[backbone])
         return f"{POOLINGS[pooling]}{BACKBONES[backbone]}", results.get(dataset, {})
 
     def _file(self, name: str, backbone: str) -> Results:

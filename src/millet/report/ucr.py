@@ -25,6 +25,9 @@ from millet.report.names import METRICS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import Run
+from millet.report.training import METRIC as TRAINING
+from millet.report.training import TITLE as TRAINING_TITLE
+from millet.report.training import training_table
 from millet.report.webtraffic import SCALE_NOTE
 from millet.statistics import run_spread
 
@@ -80,7 +83,10 @@ def ucr_section(run: Run, published: Published) -> Section:
     unmeasured = [METRICS[metric].title for metric, table in by_dataset.items() if not table.rows]
     notes = (*notes, f"Not measured in this run: {', '.join(unmeasured)}.") if unmeasured else notes
     title = "UCR" if are_of_the_paper(names) else "Datasets"
-    return Section(title, tuple(table for table in (*tables, *by_dataset.values()) if table.rows), notes=notes)
+    trained = [name for name in everywhere if any(run.runs(name, model, TRAINING) for model in run.models)]
+    training = training_table(run, published, trained, heading(TRAINING_TITLE, "", trained))
+    listed = (*tables, *by_dataset.values(), training)
+    return Section(title, tuple(table for table in listed if table.rows), notes=notes)
 
 
 def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -25,6 +25,9 @@ from millet.report.names import (
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
+from millet.report.training import METRIC as TRAINING
+from millet.report.training import TITLE as TRAINING_TITLE
+from millet.report.training import training_table
 
 PREDICTION = {"accuracy": "webtraffic_accuracy", "auroc": "webtraffic_auroc", "loss": "webtraffic_loss"}
 SCALE_NOTE = "AOPCR grows with the scale of the logits, and so with longer training."
@@ -44,7 +47,9 @@ def webtraffic_section(run: Run, published: Published) -> Section:
     tables = [_prediction(run, published, name, metric) for metric in PREDICTION]
     for metric in ("aopcr", "ndcg_at_n"):
         tables += [_summary(run, name, metric), _explanations(run, published, name, metric)]
-    tables += [_same_cases(run, name), _without_class_0(run, name)]
+    covered = _coverage(run, name, TRAINING)
+    training = training_table(run, published, [name], (f"{name}: {TRAINING_TITLE}", "", covered))
+    tables += [_same_cases(run, name), _without_class_0(run, name), training]
     shown_tables = tuple(table for table in tables if table.rows)
     return Section("WebTraffic", shown_tables, notes=(*foreign_note(name), *shortened_note(run)))
 

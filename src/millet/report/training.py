@@ -1,0 +1,57 @@
+"""Training: the loss of the training cases that networks end with, beside that of the authors' networks.
+
+Where both agree, so do recipe and protocol, and what else differs is chance or measured otherwise.
+
+In:  `Run` and `Published`.
+Out: `Cell` and `Table`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from millet.report.layout import Cell, Table, comparison
+from millet.report.names import METRICS, model_title, with_others
+from millet.report.published import Published
+from millet.report.rows import Run
+
+METRIC = "train_loss"
+TITLE = f"{METRICS[METRIC].title}, as powers of ten"
+# Single precision knows no other loss near 0 than 0 itself.
+LEAST = 1e-9
+NOTES = (
+    "The loss of the training cases in the epoch that is kept, of single models: -6 stands for 0.000001, and 0 "
+    f"counts as {math.log10(LEAST):.0f}.",
+    "By the recipe \"fast\" it is the mean of the last epoch's steps, with dropout; by the paper's it is measured "
+    "after the epoch, without.",
+)
+
+
+def training_cells(run: Run, published: Published, names: Sequence[str]) -> list[Cell]:
+    """Return the powers of ten of our and the authors' training losses, by dataset and model."""
+    cells = []
+    for name in names:
+        for model in with_others(run.models):
+            # The authors' files are asked for only where there is something to compare.
+            if ours := powers_of_ten(run.runs(name, model, METRIC)):
+                theirs = powers_of_ten(published.runs(name, model, METRIC))
+                cells.append(Cell(f"{name}, {model_title(model)}", None, None, ours, theirs))
+    return cells
+
+
+def powers_of_ten(losses: Iterable[float]) -> tuple[float, ...]:
+    """Return the logarithms, from `LEAST` on.
+
+    Examples
+    --------
+    >>> powers_of_ten([0.01, 0.0])
+    (-2.0, -9.0)
+    """
+    return tuple(math.log10(max(loss, LEAST)) for loss in losses)
+
+
+def training_table(run: Run, published: Published, names: Sequence[str], heading: tuple[str, str, str]) -> Table:
+    """Return the table; without rows where none tells of a loss."""
+    cells = training_cells(run, published, names)
+    return comparison(*heading, "dataset, model", cells, NOTES, is_detail=True)
