@@ -1059,6 +1059,22 @@ def test_what_is_scored_besides_is_in_the_estimate(tmp_path):
     assert of_some > of_all, "three cases scored twice, not four cases once"
 
 
+@pytest.mark.parametrize(("seconds", "noted", "n_asked"), [((0.3, 0.1, 0.2), 0.1, 3), ((9.0, 0.1, 0.2), 9.0, 1)])
+def test_the_quickest_of_three_predictions_counts_where_they_are_quick(seconds, noted, n_asked, monkeypatch):
+    clock, left = SimpleNamespace(now=0.0), list(seconds)
+
+    def predict(X):
+        clock.now += left.pop(0)
+        return X
+
+    fake = SimpleNamespace(perf_counter=lambda: clock.now, process_time=lambda: clock.now)
+    monkeypatch.setattr(measure_module, "time", fake)
+    times = {}
+    measure_module._clocked_prediction(SimpleNamespace(predict=predict), SimpleNamespace(X="series"), times)
+    assert times["inference_seconds"] == times["inference_core_seconds"] == pytest.approx(noted)
+    assert len(seconds) - len(left) == n_asked
+
+
 # Folders
 
 

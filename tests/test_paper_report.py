@@ -75,6 +75,11 @@ def grid(datasets, models, n_repeats=2, **changes):
     return [make_row(d, m, r, ensemble=r < 0, **changes) for d in datasets for m in models for r in repeats]
 
 
+def filed(metric):
+    """What sets the numbers of a file of the authors apart: its metric, and its split unless that is the test's."""
+    return metric.authors if metric.split == "test" else f"{metric.split} {metric.authors}"
+
+
 def write_csv(path, header, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
@@ -91,7 +96,7 @@ def published(tmp_path_factory):
             columns += [f"{pooling}{backbone}Ensemble 0" for pooling in POOLINGS.values()]
             for metric in METRICS.values():
                 if metric.authors and (metric.authors != "ndcg" or kind == "WebTraffic"):
-                    lines = [[d, *(number(d, c, metric.authors) for c in columns)] for d in reversed(datasets)]
+                    lines = [[d, *(number(d, c, filed(metric)) for c in columns)] for d in reversed(datasets)]
                     name = f"authors/{kind}/{backbone}/{metric.split}_{metric.authors}.csv"
                     write_csv(folder / name, ["Dataset", *columns], lines)
     for metric in METRICS.values():
@@ -100,6 +105,10 @@ def published(tmp_path_factory):
             lines = [[d, *(number(d, c, metric.bakeoff) for c in columns)] for d in UCR]
             write_csv(folder / f"bakeoff/bakeoff_redux_85_{metric.bakeoff}_split0.csv", ["dataset", *columns], lines)
     return folder
+
+
+def beside(folder, rows):
+    return read_run(make_run(folder, rows, name="toy")).beside_own("Beef", "gap-fcn", "aopcr", "shap")
 
 
 def line_of(text, name, heading=None):
@@ -366,11 +375,32 @@ class TestWebTraffic:
         facts = {"n_cases": 10, "own_aopcr": 2.5, "own_ndcg_at_n": 0.5}
         rows.append(make_row("WebTraffic", "conjunctive-fcn", method="shap", aopcr=-1.0, ndcg_at_n=0.25, **facts))
         rows.append(make_row("WebTraffic", "additive-fcn", method="shap", aopcr=-1.0, ndcg_at_n=0.25, n_cases=10))
+        rows += [make_row("WebTraffic", "gap-fcn", method=method, n_cases=500) for method in ("own", "shap")]
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
         heading = "WebTraffic: SHAP and the model's own evidence of the same cases"
-        assert f"{heading}: 1 of 12 models" in text, "older rows do not tell"
+        assert f"{heading}: 1 of 12 models" in text, "older rows do not tell, and GAP is none of the twelve"
         cells = line_of(text, "Conjunctive FCN", heading)
         assert cells == ["Conjunctive FCN", "10", "-1.000", "2.500", "0.250", "0.500"]
+        assert line_of(text, "GAP FCN", heading)[1] == "500", "where all were explained, they are the same"
+
+    def test_a_method_stands_beside_the_same_repeats(self, tmp_path):
+        rows = [make_row("Beef", "gap-fcn", repeat, aopcr=value) for repeat, value in enumerate((2.0, 9.0))]
+        rows.append(make_row("Beef", "gap-fcn", 0, method="shap", aopcr=3.0))
+        assert beside(tmp_path, rows) == (3.0, 2.0, True), "the second repeat was not explained"
+        rows[-1]["n_cases"] = 10
+        assert beside(tmp_path, rows) == (3.0, 2.0, False)
+        rows.append(make_row("Beef", "gap-fcn", 1, method="shap", aopcr=5.0, own_aopcr=4.0, n_cases=10))
+        assert beside(tmp_path, rows) == (4.0, 3.0, False), "of the first repeat it is not known"
+        rows[-2]["own_aopcr"] = 1.0
+        assert beside(tmp_path, rows) == (4.0, 2.5, True)
+        assert beside(tmp_path, rows[2:]) == (4.0, 2.5, True)
+        assert beside(tmp_path, rows[:2]) is None
+
+    def test_cam_and_millet_are_both_of_ensembles_or_both_of_single_models(self, tmp_path):
+        rows = grid(["WebTraffic"], ["gap-fcn"]) + grid(["WebTraffic"], ["conjunctive-fcn"], n_repeats=1)
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        for name in ("CAM, FCN", "MILLET, best of 1, FCN"):
+            assert line_of(text, name, "WebTraffic: AOPCR (Tab. 1)")[1] == "single models"
 
     def test_ensembles_stand_beside_ensembles_and_runs_beside_runs(self, tmp_path, published):
         rows = grid(["WebTraffic"], ["gap-fcn"]) + grid(["WebTraffic"], ["additive-fcn"], n_repeats=1, accuracy=0.5)
@@ -536,7 +566,7 @@ class TestUcr:
         rows += [make_row("Coffee", "gap-fcn", 0, train_loss=0.0), make_row("Beef", model, 0, train_loss=None)]
         text = write_report(make_run(tmp_path, rows, name="ucr"), published=published).path.read_text()
         title = "UCR: Training loss, as powers of ten"
-        theirs = np.log10([number("Coffee", f"ConjunctiveFCN {run}", "loss") for run in range(5)])
+        theirs = np.log10([number("Coffee", f"ConjunctiveFCN {run}", "train loss") for run in range(5)])
         cells = line_of(text, "Coffee, Conjunctive FCN", title)
         assert cells[1] == "-5.000 (2)"
         assert cells[2] == f"{theirs.mean():.3f}, {theirs.min():.3f} to {theirs.max():.3f}"

@@ -16,13 +16,14 @@ from millet.errors import ParameterError
 from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.report import Published, plot_gains, plot_multiplications, read_results, write_reproduction
-from millet.report.claims import CLAIMS, claims_table
+from millet.report.agreement import CHECKS
+from millet.report.claims import CLAIMS
 from millet.report.complexity import multiplications
 from millet.report.evidence import choose_cases, evidence_pictures, load_evidence, save_evidence
 from millet.report.findings import findings_section
 from millet.report.names import BACKBONES, METRICS, MODELS, POOLINGS, STATE_OF_THE_ART
 from millet.report.overview import ITEMS
-from millet.report.reproduction import page_parts
+from millet.report.reproduction import page_parts, verdicts
 
 ROOT = Path(__file__).parent.parent
 BEST = "conjunctive-inceptiontime"
@@ -302,8 +303,25 @@ class TestClaims:
         accuracies = {"gap-fcn": 0.81, "additive-fcn": 0.99, "gap-resnet": 0.5, "gap-inceptiontime": 0.83}
         rows = [make_row("WebTraffic", model, 0, accuracy=value) for model, value in accuracies.items()]
         text = self.page(tmp_path, rows, published=published)
-        cells = overview(text, "WebTraffic: accuracies", "What holds")
-        assert cells[1:] == ["2 inside, 1 above, 1 below of 4", "4 inside", "in part", "open"]
+        cells = overview(text, "WebTraffic: accuracies", "Agreement")
+        # A single run lies within two standard deviations of five others in 86 of 100 cases.
+        assert cells[1:] == ["2 inside, 1 above, 1 below of 4", "3.4 inside", "yes", "–"], "it may well be chance"
+
+    @pytest.mark.parametrize(("n_inside", "holds"), [(15, "yes"), (10, "yes"), (9, "in part"), (7, "no")])
+    def test_fewer_inside_than_by_chance_are_a_difference(self, n_inside, holds, tmp_path):
+        published = authors_runs(tmp_path / "published", [0.80, 0.81, 0.82, 0.83, 0.84])
+        values = [0.82] * n_inside + [0.1] * (len(MODELS) - n_inside)
+        rows = [make_row("WebTraffic", model, 0, accuracy=v) for model, v in zip(MODELS, values, strict=True)]
+        cells = overview(self.page(tmp_path, rows, published=published), "WebTraffic: accuracies", "Agreement")
+        assert cells[2:4] == ["12.9 inside", holds]
+
+    def test_cells_of_several_runs_count_once(self, tmp_path):
+        published = authors_runs(tmp_path / "published", [0.80, 0.81, 0.82, 0.83, 0.84], "Coffee", "UCR")
+        for name, accuracies in (("a", {"gap-fcn": 0.82}), ("b", {"gap-fcn": 0.1, "gap-resnet": 0.82})):
+            rows = [make_row("Coffee", model, 0, accuracy=value) for model, value in accuracies.items()]
+            make_run(tmp_path / "results" / name, rows, tables=["ucr"], recipe="fast")
+        cells = overview(write_page(tmp_path / "results", tmp_path, published), 'UCR, the recipe "fast"', "Agreement")
+        assert cells[1] == "2 inside of 2", "of the same cell, the first run's counts"
 
     def test_a_reason_is_shown_where_a_claim_does_not_hold_and_nowhere_else(self, tmp_path):
         models = ("additive-fcn", "conjunctive-fcn")
@@ -311,25 +329,25 @@ class TestClaims:
         shap = [make_row("WebTraffic", model, 0, method="shap", aopcr=3.0, ndcg_at_n=0.3) for model in models]
         reasons = {"shap_aopcr": "coalitions are paired", "shap_ndcg": "never seen"}
         text = self.page(tmp_path, [*own, *shap], reasons)
-        by_aopcr = overview(text, "MILLET explains better than SHAP, by AOPCR", "What holds")
+        by_aopcr = overview(text, "WebTraffic: MILLET explains better than SHAP, by AOPCR", "What holds")
         assert by_aopcr[1:] == ["0 of 2 models", "2 of 2 models", "no", "coalitions are paired"]
-        by_ndcg = overview(text, "MILLET explains better than SHAP, by NDCG@n", "What holds")
+        by_ndcg = overview(text, "WebTraffic: MILLET explains better than SHAP, by NDCG@n", "What holds")
         assert by_ndcg[1:] == ["2 of 2 models", "2 of 2 models", "yes", "–"]
         assert "never seen" not in text
 
     def test_training_losses_of_the_papers_recipe_are_judged_by_their_powers_of_ten(self, tmp_path):
         theirs = [1e-7, 2e-7, 1e-6, 1e-6, 1e-5]
         published = authors_runs(tmp_path / "published", theirs, "Coffee", "UCR", "train_loss")
-        # Their mean would be 5e-6, far beyond the authors', but not as powers of ten.
-        losses = {"gap-fcn": (1e-8, 1e-5), "conjunctive-fcn": (1e-3, 1e-3), "gap-resnet": (0.0, 0.0)}
+        # The first one's mean, 5e-4, would be far beyond the authors' losses; as powers of ten it is -6.
+        losses = {"gap-fcn": (1e-9, 1e-3), "conjunctive-fcn": (1e-3, 1e-3), "gap-resnet": (0.0, 0.0)}
         rows = [
             make_row("Coffee", model, repeat, train_loss=loss)
             for model, found in losses.items()
             for repeat, loss in enumerate(found)
         ]
         text = self.page(tmp_path, rows, published=published, tables=["ucr"], recipe="paper")
-        cells = overview(text, "UCR: the paper's recipe ends with training losses", "What holds")
-        assert cells[1:4] == ["1 inside, 1 above, 1 below of 3", "3 inside", "in part"]
+        cells = overview(text, "UCR, the paper's recipe: training losses", "Agreement")
+        assert cells[1:4] == ["1 inside, 1 above, 1 below of 3", "2.8 inside", "no"]
 
     def test_peaks_are_judged_by_class(self, tmp_path):
         facts = {"per_class_accuracy": {"0": 0.9, "7": 0.7, "8": 0.8}, "missed": {"8": {"0": 6, "9": 4}}}
@@ -350,7 +368,7 @@ class TestClaims:
         own = [make_row("WebTraffic", f"conjunctive-{name}", 0, gini=value) for name, (value, _) in gini.items()]
         cam = [make_row("WebTraffic", f"gap-{b}", 0, method="cam", gini=value) for b, (_, value) in gini.items()]
         text = self.page(tmp_path, [*own, *cam, make_row("WebTraffic", BEST, 0, gini=0.9)])
-        cells = overview(text, "Conjunctive's evidence is sparser", "What holds")
+        cells = overview(text, "WebTraffic: Conjunctive's evidence is sparser", "What holds")
         assert cells[1:] == ["1 of 2 backbones", "seen in examples", "in part", "open"]
 
     @pytest.mark.parametrize(("aopcr", "holds"), [(2.0, "yes"), (0.5, "no")])
@@ -376,28 +394,72 @@ class TestClaims:
         cells = overview(text, f"{kitchen}: MILLET explains better than SHAP", "What holds")
         assert cells[1:4] == ["0.500 against 1.000 on 30 cases", "seen in three cases", "no"]
 
-    def test_so_it_is_model_by_model(self, tmp_path):
+    def test_shap_of_each_model_is_compared_on_its_own_cases(self, tmp_path):
         models = ("additive-fcn", "conjunctive-fcn")
         own = [make_row("WebTraffic", model, 0, aopcr=2.0) for model in models]
         shap = [make_row("WebTraffic", model, 0, method="shap", aopcr=3.0) for model in models]
         shap[0]["own_aopcr"] = 4.0
         cells = overview(
-            self.page(tmp_path, [*own, *shap]), "MILLET explains better than SHAP, by AOPCR", "What holds"
+            self.page(tmp_path, [*own, *shap]), "WebTraffic: MILLET explains better than SHAP, by AOPCR", "What holds"
         )
         assert cells[1] == "1 of 2 models"
+
+    @pytest.mark.parametrize(("gini", "holds"), [(0.9, "yes"), (0.7, "no")])
+    def test_evidence_side_by_side_is_sparser_where_its_gini_is_higher(self, gini, holds, tmp_path):
+        kitchen = "LargeKitchenAppliances"
+        rows = [make_row(kitchen, BEST, 0, gini=gini), make_row(kitchen, "gap-inceptiontime", 0, gini=0.8)]
+        text = self.page(tmp_path, rows, tables=["comparison"])
+        cells = overview(text, f"{kitchen}: MILLET's evidence is sparser", "What holds")
+        assert cells[1:4] == [f"{gini:.3f} against 0.800", "seen in three cases", holds]
+
+    def test_conjunctive_is_compared_with_gap_over_all_backbones(self, tmp_path):
+        accuracy = {"fcn": (0.8, 0.7), "resnet": (0.7, 0.9), "inceptiontime": (0.9, 0.71)}
+        rows = [
+            make_row("WebTraffic", f"{pooling}-{backbone}", 0, accuracy=value)
+            for backbone, values in accuracy.items()
+            for pooling, value in zip(("conjunctive", "gap"), values, strict=True)
+        ]
+        name = "WebTraffic: Conjunctive is more accurate than GAP"
+        cells = overview(self.page(tmp_path, rows), name, "What holds")
+        assert cells[1:4] == ["+0.030", "–", "yes"]
+        cells = overview(self.page(tmp_path / "other", rows[:-2]), name, "What holds")
+        assert cells[3] == "not run", "a backbone is missing"
+
+    @pytest.mark.parametrize(
+        ("seconds", "said", "holds"), [(1.05, "up to +5.0 %", "yes"), (1.2, "up to +20.0 %", "no")]
+    )
+    def test_the_slowest_pooling_decides_what_a_prediction_costs(self, seconds, said, holds, tmp_path):
+        times = {"gap": 1.0, "attention": 1.01, "conjunctive": seconds}
+        rows = [
+            make_row("Fish", f"{pooling}-inceptiontime", 0, inference_core_seconds=value, n_cases=10)
+            for pooling, value in times.items()
+        ]
+        cells = overview(self.page(tmp_path, rows, tables=["run_time"]), "A prediction takes", "What holds")
+        assert cells[1:4] == [said, "up to +7.5 %", holds]
+
+    @pytest.mark.parametrize(("seconds", "holds"), [(900.0, "yes"), (300.0, "in part"), (50.0, "no")])
+    def test_hundreds_of_times_are_part_of_eight_hundred(self, seconds, holds, tmp_path):
+        rows = [
+            make_row("Fish", BEST, 0, inference_core_seconds=1.0, n_cases=1),
+            make_row("Fish", BEST, 0, method="shap", explain_core_seconds=seconds, n_cases=1),
+        ]
+        cells = overview(self.page(tmp_path, rows, tables=["run_time"]), "SHAP takes over 800", "What holds")
+        assert cells[1:4] == [f"{seconds:.0f} times", "809 times", holds]
 
     def test_what_no_run_tells_is_not_judged(self, tmp_path):
         (tmp_path / "results").mkdir()
         text = write_page(tmp_path / "results", tmp_path)
-        assert f"## What holds: 0 of {len(CLAIMS)} claims judged" in text
-        assert text.count("| not run | – |") == len(CLAIMS)
+        assert f"## What holds of the paper: 0 of {len(CLAIMS)} judged" in text
+        assert f"## Agreement with the authors' runs: 0 of {len(CHECKS)} judged" in text
+        assert text.count("| not run | – |") == len(CLAIMS) + len(CHECKS)
 
     def test_every_difference_on_record_has_a_reason(self, script):
         reasons = script.read_reasons(ROOT / "results" / "reasons.toml")
-        assert set(reasons) <= set(CLAIMS)
+        assert set(reasons) <= set(CLAIMS) | set(CHECKS)
         parts = page_parts(read_results(ROOT / "results"), Published(None))
-        for row in claims_table(parts, Published(None), reasons).rows:
-            assert row[-1] != "open", f"{row[0]}: ours {row[1]}, paper {row[2]}"
+        for table in verdicts(parts, Published(None), reasons):
+            for row in table.rows:
+                assert row[-1] != "open", f"{row[0]}: ours {row[1]}, beside {row[2]}"
 
 
 def invented_explanation(test, wrong, rng):

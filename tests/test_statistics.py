@@ -1,6 +1,7 @@
 """Statistics agree with textbook loops, with scipy, and with examples worked out by hand."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -215,6 +216,29 @@ class TestComparison:
         assert spread.sd == pytest.approx(0.05)
         values = (0.8, 0.9, 0.9 + 1e-12, 0.949, 0.951, 0.749)
         assert [spread.verdict(value) for value in values] == ["yes", "yes", "yes", "within 2 sd", "no", "no"]
+
+    @pytest.mark.parametrize(("n_ours", "n_theirs"), [(1, 5), (3, 5), (2, 4)])
+    def test_the_chance_to_lie_inside_is_that_of_many_trials(self, n_ours, n_theirs):
+        rng = np.random.default_rng(0)
+        trials = [
+            statistics.run_spread(rng.normal(size=n_theirs)).verdict(rng.normal(size=n_ours).mean()) != "no"
+            for _ in range(4000)
+        ]
+        assert np.mean(trials) == pytest.approx(statistics.chance_inside(n_ours, n_theirs), abs=0.02)
+
+    @QUICK
+    @given(st.lists(st.floats(0, 1), max_size=6), st.integers(0, 7))
+    def test_the_chance_of_so_few_is_summed_over_all_outcomes(self, chances, n_held):
+        total = 0.0
+        for outcome in itertools.product((0, 1), repeat=len(chances)):
+            if sum(outcome) <= n_held:
+                total += math.prod(p if came else 1 - p for p, came in zip(chances, outcome, strict=True))
+        assert statistics.chance_of_so_few(n_held, chances) == pytest.approx(total, abs=1e-12)
+
+    @pytest.mark.parametrize("counts", [(0, 5), (1, 1)])
+    def test_chances_need_runs(self, counts):
+        with pytest.raises(ParameterError, match="two others"):
+            statistics.chance_inside(*counts)
 
     @pytest.mark.parametrize("runs", [[], [0.5], [0.5, np.nan], [[0.5, 0.6]]])
     def test_one_run_has_no_spread(self, runs):

@@ -88,7 +88,8 @@ class Costs:
             if "shap" in method.name or "lime" in method.name:
                 asked = method.options.get("n_samples", DEFAULT_SAMPLES) / 2  # half the timepoints on average
             # Beside another method that explains some cases alone, the model's own evidence of these is scored.
-            n_scored = 2 if method.name != OWN and n_cases < size.n_test else 1
+            is_beside_own = method.name != OWN and n_cases < size.n_test and needs_evidence(self._experiment.metrics)
+            n_scored = 2 if is_beside_own else 1
             passes += n_networks * n_cases * (n_scored * self._passes_per_evaluation(cell) + asked)
         return passes * size.n_timepoints
 

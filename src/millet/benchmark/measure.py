@@ -21,6 +21,10 @@ from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.posthoc import explain
 
+# What `evaluate` says of the cases, and not of the scores.
+ABOUT_THE_CASES = ("dataset", "split", "n_cases", "n_classes", "method")
+PREDICTIONS, QUICK_SECONDS = 3, 5.0
+
 
 def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, metrics: tuple[str, ...]) -> Row:
     """Return the metrics and times of one method.
@@ -38,27 +42,39 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
     Returns
     -------
     dict
-        What `millet.evaluate` gives; `inference_seconds` for predicting, `explain_seconds` for explaining and
-        `evaluate_seconds` for scoring all `n_cases`, and the same in `core_seconds`, the processor time of all
-        threads. Nothing is explained where no metric asks for it. Of the model itself also `per_class_accuracy`,
-        `missed` (how often a case of one class was taken for which other) and, where it was explained and the
-        relevant timepoints are known, `missed_ndcg_at_n` (how well the scores of the true class find them all the
-        same). Of another method that explains some of the cases alone, also what the model's own evidence of these
-        reaches, by the names of the metrics with `own_` before them.
+        What `millet.evaluate` gives; `inference_seconds` for predicting (the quickest of three times where it takes
+        but seconds), `explain_seconds` for explaining and `evaluate_seconds` for scoring all `n_cases`, and the same
+        in `core_seconds`, the processor time of all threads. Nothing is explained where no metric asks for it. Of the
+        model itself also `per_class_accuracy`, `missed` (how often a case of one class was taken for which other)
+        and, where it was explained and the relevant timepoints are known, `missed_ndcg_at_n` (how well the scores of
+        the true class find them all the same). Of another method that explains some of the cases alone, also what
+        the model's own evidence of these reaches, by the names of the metrics with `own_` before them.
     """
     cases = test if method.n_cases is None else spread(test, method.n_cases)
     times: Row = {}
-    with _clocked("inference", times):
-        predicted = classifier.predict(cases.X)
+    predicted = _clocked_prediction(classifier, cases, times)
     with _clocked("explain", times):
         explanation = explained(classifier, cases, method) if needs_evidence(metrics) else None
     with _clocked("evaluate", times):
         applicable = _applicable(metrics, cases, explanation)
         row: Row = dict(evaluate(classifier, cases, explanation=explanation, metrics=applicable, progress=False))
+        if method.name != OWN and len(cases) < len(test):
+            row |= _own_of_the_same(classifier, cases, applicable)
     row |= {"dataset": test.name, "method": method.name, **times}
-    if method.name == OWN:
-        return row | _by_class(cases, predicted, explanation)
-    return row | _own_of_the_same(classifier, cases, applicable) if len(cases) < len(test) else row
+    return row | _by_class(cases, predicted, explanation) if method.name == OWN else row
+
+
+def _clocked_prediction(classifier: EvidenceClassifier, cases: Dataset, times: Row) -> NDArray[Any]:
+    """Predict, again where it is quick, and note the quickest: the first sets things up, and others disturb."""
+    for _ in range(PREDICTIONS):
+        taken: Row = {}
+        with _clocked("inference", taken):
+            predicted = classifier.predict(cases.X)
+        if not times or taken["inference_core_seconds"] < times["inference_core_seconds"]:
+            times |= taken
+        if taken["inference_seconds"] > QUICK_SECONDS:
+            break
+    return predicted
 
 
 @contextmanager
@@ -110,7 +126,7 @@ def _own_of_the_same(classifier: EvidenceClassifier, cases: Dataset, metrics: li
     if not of_scores:
         return {}
     own = evaluate(classifier, cases, explanation=classifier.explain(cases.X), metrics=of_scores, progress=False)
-    return {f"{OWN}_{name}": value for name, value in own.items() if name.startswith(tuple(of_scores))}
+    return {f"{OWN}_{name}": value for name, value in own.items() if name not in ABOUT_THE_CASES}
 
 
 def _applicable(metrics: tuple[str, ...], cases: Dataset, explanation: Explanation | None) -> list[str]:

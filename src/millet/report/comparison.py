@@ -27,6 +27,7 @@ from millet.report.layout import Picture, Section, Table, mean, shown
 from millet.report.names import MILLET_POOLINGS, model_title
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
+from millet.report.webtraffic import GINI_NOTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -102,7 +103,7 @@ def comparison_section(run: Run, published: Published, path: str | os.PathLike[s
         cases = _shown_cases(explainers)
         if not cases:
             continue
-        tables.append(_table(dataset, explainers, cases))
+        tables.append(_table(run, dataset, explainers, cases))
         seen = {one: kept for one in explainers if (kept := one.load(run.folder)) is not None}
         test = _test_split(run, dataset, path, explainers[0].row.content.get("test_fingerprint"))
         if test is None or not seen:
@@ -140,24 +141,24 @@ def _shown_cases(explainers: Sequence[Explainer]) -> list[int]:
     return chosen
 
 
-def _table(dataset: str, explainers: Sequence[Explainer], cases: Sequence[int]) -> Table:
+def _table(run: Run, dataset: str, explainers: Sequence[Explainer], cases: Sequence[int]) -> Table:
     rows = tuple(
         (
             one.name,
             model_title(one.row.model),
             shown(one.row.number("n_cases"), 0),
             shown(one.row.number("aopcr")),
-            shown(one.row.number("aopcr" if one.row.method == OWN else f"{OWN}_aopcr")),
+            shown(own if is_same else None),
             shown(mean([one.examples[case].aopcr for case in cases])),
             shown(one.row.number("gini")),
         )
         for one in explainers
+        for own, is_same in [run.own_beside(one.row, "aopcr")]
     )
     header = ("explanation", "model", "test cases", "AOPCR", "the model's own", "AOPCR of those shown", "Gini")
     notes = (
-        f"Shown: cases {', '.join(map(str, cases))}. Gini: from 0, where all timepoints have the same share of the "
-        "evidence, to 1, where one has all of it. The model's own: the AOPCR of what the model says of itself on "
-        "the same test cases.",
+        f"Shown: cases {', '.join(map(str, cases))}. The model's own: the AOPCR of what the model says of itself on "
+        f"the same test cases. {GINI_NOTE}",
         SCALE_NOTE,
     )
     n_classes = explainers[0].row.number("n_classes") or len(cases)

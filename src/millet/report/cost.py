@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 
 from millet.report.complexity import DATASET
 from millet.report.layout import NONE, Section, Table, mean, shown, without_empty_columns
-from millet.report.names import BACKBONES, MODELS, PAPER_EPOCHS, POOLINGS, model_title, with_others
+from millet.report.names import BACKBONES, MILLET_POOLINGS, MODELS, PAPER_EPOCHS, POOLINGS, model_title, with_others
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
@@ -123,6 +123,20 @@ def shap_times(run: Run) -> tuple[float | None, float | None]:
     )
     theirs = 1000 * seconds / milliseconds if seconds and milliseconds else None
     return (shap / prediction if shap and prediction else None), theirs
+
+
+def inference_above_gap(run: Run) -> tuple[float | None, float | None]:
+    """Return how much longer than with GAP a prediction takes at most, in percent: ours, and the paper's."""
+    name, paper = _dataset(run)[0], paper_table("run_time")
+    times = {
+        pooling: mean([_per_case(row, "inference", 1) for row in _rows(run, name, pooling, OWN)])
+        for pooling in POOLINGS
+    }
+    gap = times["gap"]
+    ours = [100 * (time / gap - 1) for pooling in MILLET_POOLINGS if gap and (time := times[pooling])]
+    theirs = [paper.value("inference_milliseconds", pooling, "percent_above_gap") for pooling in MILLET_POOLINGS]
+    known = [value for value in theirs if value is not None]
+    return max(ours, default=None), max(known, default=None)
 
 
 def _shap_note(run: Run) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Metric:
     higher_is_better : bool
         Whether more is better.
     split : str
-        Of which cases it is.
+        The split of which it is, in the names of the authors' files.
     """
 
     title: str

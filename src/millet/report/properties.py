@@ -49,13 +49,15 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
         if binned is not None:
             tables.append(binned[0])
             pictures.append(binned[1])
+    n_by_property = len(tables)
     everyone = gather_field(run, published, MODELS, names, "accuracy")
     if len(everyone.datasets) > 1 and len(everyone.classifiers) > 2:
         tables.append(_steadiness(everyone))
         titles = [everyone.title(name) for name in everyone.classifiers]
         caption = f"Accuracy minus the median of all, {coverage(everyone.datasets)}; steadiest first."
         pictures.append(Picture("model_variance", caption, lambda: plot_deviations(everyone.values, titles)))
-    return Section("Dataset properties", tuple(tables), tuple(pictures), (*missing, *field.notes))
+    notes = field.notes if n_by_property else everyone.notes if tables else ()
+    return Section("Dataset properties", tuple(tables), tuple(pictures), (*missing, *notes))
 
 
 def balance_of(name: str, path: str | os.PathLike[str] | None = None) -> float | None:

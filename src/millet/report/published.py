@@ -1,7 +1,8 @@
 """Published: per-dataset results of others, from files that the user has.
 
-In:  a folder with ``authors/<UCR|WebTraffic>/<Backbone>/test_<metric>.csv`` (columns ``<Pooling><Backbone> <run>``
-     and ``<Pooling><Backbone>Ensemble 0``) and ``bakeoff/bakeoff_redux_85_<metric>_split0.csv``.
+In:  a folder with ``authors/<UCR|WebTraffic>/<Backbone>/test_<metric>.csv``, and ``train_loss.csv`` (columns
+     ``<Pooling><Backbone> <run>`` and ``<Pooling><Backbone>Ensemble 0``); and
+     ``bakeoff/bakeoff_redux_85_<metric>_split0.csv``.
 Out: `Published`, which answers None for what it does not have and remembers which files were missing.
 """
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from millet.atomic import atomic_path
-from millet.report.claims import claims_table
+from millet.report.agreement import CHECKS
+from millet.report.claims import CLAIMS
 from millet.report.document import (
     build_section,
     chosen_sections,
@@ -23,6 +24,7 @@ from millet.report.document import (
     shown_picture,
 )
 from millet.report.findings import findings_section
+from millet.report.judging import judged
 from millet.report.layout import Table, no_markup
 from millet.report.lengths import lengths_table
 from millet.report.names import BACKBONES
@@ -38,9 +40,9 @@ OPEN_ROWS = 24
 READING = (
     "Every table names how much of the paper's grid it covers. *Inside spread* says whether the mean of our single "
     "models lies between the least and the greatest of the authors' five runs, or within two standard deviations of "
-    "their mean. No figure here is typed: the page follows from the rows of the runs, the figures of the paper's "
+    "their mean. No result here is typed: the page follows from the rows of the runs, the figures of the paper's "
     "tables (`results/published`) and per-dataset results that its authors and others have published; only the "
-    "reasons in the first table are typed (`results/reasons.toml`). `docs/scripts/reproduction.py` writes it."
+    "reasons in the first two tables are typed (`results/reasons.toml`). `docs/scripts/reproduction.py` writes it."
 )
 OTHERS = (
     "Shown elsewhere: random convolutions in [the fast lane](rocket.md), LITE and runs in bf16 beside [the recipe "
@@ -98,7 +100,8 @@ def write_reproduction(
     path : path-like, optional
         Folder with datasets, from which come the balance of their classes, and the series of cases that are shown.
     reasons : mapping, optional
-        Why our runs differ from the paper, by the keys of `millet.report.claims.CLAIMS`.
+        Why our runs differ from the paper, by the keys of `millet.report.claims.CLAIMS` and
+        `millet.report.agreement.CHECKS`.
 
     Returns
     -------
@@ -121,14 +124,20 @@ def write_reproduction(
         stale.unlink()
     relative = Path(os.path.relpath(shown, target.parent)).as_posix()
     blocks = [f"# {TITLE}", READING, *missing_notes(published)]
-    blocks += [
-        table.to_markdown(level=2) for table in (claims_table(parts, published, reasons or {}), overview(parts))
-    ]
+    blocks += [table.to_markdown(level=2) for table in (*verdicts(parts, published, reasons or {}), overview(parts))]
     blocks += _bodies(parts, relative) + _body(findings, relative, with_run=False) + _runs(runs)
     blocks += [] if costs is None else [costs.to_markdown(level=2)]
     with atomic_path(target) as temporary:
         temporary.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
     return target
+
+
+def verdicts(parts: Sequence[Part], published: Published, reasons: Mapping[str, str]) -> tuple[Table, Table]:
+    """Return what holds of the paper's claims, and where our runs agree with the authors'."""
+    return (
+        judged("What holds of the paper", "paper", CLAIMS, parts, published, reasons),
+        judged("Agreement with the authors' runs", "by chance", CHECKS, parts, published, reasons),
+    )
 
 
 def page_parts(runs: Sequence[Run], published: Published, path: str | os.PathLike[str] | None = None) -> list[Part]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple, final
 
 from millet.errors import DatasetFormatError, DatasetNotFoundError
@@ -184,11 +185,29 @@ class Run:
         return sum(runs) / len(runs) if runs else None
 
     def beside_own(self, dataset: str, model: str, metric: str, method: str) -> Beside | None:
-        """Return what a method and the models' own evidence reach: on the same cases, where rows tell that."""
-        theirs = self.single(dataset, model, metric, method)
-        own_of_the_same = self.single(dataset, model, f"{OWN}_{metric}", method)
-        own = self.single(dataset, model, metric) if own_of_the_same is None else own_of_the_same
-        return None if theirs is None or own is None else Beside(theirs, own, own_of_the_same is not None)
+        """Return what a method and the models' own evidence reach, repeat by repeat, on average."""
+        found = []
+        for row in self.find(dataset, model, ensemble=False, method=method):
+            theirs, (own, is_same) = row.number(metric), self.own_beside(row, metric)
+            if theirs is not None and own is not None:
+                found.append(Beside(theirs, own, is_same))
+        if not found:
+            return None
+        methods, owns, are_same = zip(*found, strict=True)
+        return Beside(fmean(methods), fmean(owns), all(are_same))
+
+    def own_beside(self, row: Row, metric: str) -> tuple[float | None, bool]:
+        """Return what the own evidence of a row's model reaches, and whether that is of the row's cases.
+
+        A method that explained some of the cases alone has it in its row; else that of the model has it.
+        """
+        own = row.number(f"{OWN}_{metric}")
+        if own is not None:
+            return own, True
+        for other in self.find(row.dataset, row.model, ensemble=row.ensemble):
+            if other.repeat == row.repeat:
+                return other.number(metric), other.number("n_cases") == row.number("n_cases")
+        return None, False
 
     def ensemble(self, dataset: str, model: str, metric: str, method: str = OWN) -> float | None:
         """Return the result of the ensemble, or None."""

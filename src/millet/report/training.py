@@ -1,6 +1,6 @@
 """Training: the loss of the training cases that networks end with, beside that of the authors' networks.
 
-Where both agree, so do recipe and protocol, and what else differs is chance or measured otherwise.
+Where both agree, training ended alike, and its length is no reason for other differences.
 
 In:  `Run` and `Published`.
 Out: `Cell` and `Table`.
@@ -18,13 +18,15 @@ from millet.report.rows import Run
 
 METRIC = "train_loss"
 TITLE = f"{METRICS[METRIC].title}, as powers of ten"
-# Single precision knows no other loss near 0 than 0 itself.
+# In single precision the loss of a case is a multiple of 1.2e-7: means below this are 0 but for one case or so.
 LEAST = 1e-9
-NOTES = (
+NOTE = (
     "The loss of the training cases in the epoch that is kept, of single models: -6 stands for 0.000001, and 0 "
-    f"counts as {math.log10(LEAST):.0f}.",
-    "By the recipe \"fast\" it is the mean of the last epoch's steps, with dropout; by the paper's it is measured "
-    "after the epoch, without.",
+    f"counts as {math.log10(LEAST):.0f}."
+)
+FAST_NOTE = (
+    "By the recipe \"fast\" it is the mean of the last epoch's steps, while it learns; by the paper's it is measured "
+    "after the epoch."
 )
 
 
@@ -54,4 +56,5 @@ def powers_of_ten(losses: Iterable[float]) -> tuple[float, ...]:
 def training_table(run: Run, published: Published, names: Sequence[str], heading: tuple[str, str, str]) -> Table:
     """Return the table; without rows where none tells of a loss."""
     cells = training_cells(run, published, names)
-    return comparison(*heading, "dataset, model", cells, NOTES, is_detail=True)
+    notes = (NOTE, FAST_NOTE) if any(row.recipe.startswith("fast") for row in run.done) else (NOTE,)
+    return comparison(*heading, "dataset, model", cells, notes, is_detail=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from millet.datasets.catalogue import WEB_TRAFFIC
-from millet.report.layout import Cell, Section, Table, comparison, mean, shown, shown_difference
+from millet.report.layout import NONE, Cell, Section, Table, comparison, mean, shown, shown_difference
 from millet.report.names import (
     BACKBONES,
     METRICS,
@@ -41,6 +41,10 @@ BEST_NOTE = (
 )
 
 
+GINI_NOTE = "Gini: from 0, where all timepoints have the same share of the evidence, to 1, where one has all of it."
+SAME_NOTE = "±: how sure SHAP's mean is with so few cases (95 %). Of models that are not here, rows do not tell."
+
+
 def webtraffic_section(run: Run, published: Published) -> Section:
     """Return the tables on the synthetic dataset."""
     name = traffic_dataset(run)
@@ -49,7 +53,7 @@ def webtraffic_section(run: Run, published: Published) -> Section:
         tables += [_summary(run, name, metric), _explanations(run, published, name, metric)]
     covered = _coverage(run, name, TRAINING)
     training = training_table(run, published, [name], (f"{name}: {TRAINING_TITLE}", "", covered))
-    tables += [_same_cases(run, name), _without_class_0(run, name), training]
+    tables += [_same_cases(run, name), _sparsity(run, name), _without_class_0(run, name), training]
     shown_tables = tuple(table for table in tables if table.rows)
     return Section("WebTraffic", shown_tables, notes=(*foreign_note(name), *shortened_note(run)))
 
@@ -170,8 +174,13 @@ def _summary(run: Run, name: str, metric: str) -> Table:
     for line, (title, poolings, method) in groups.items():
         for backbone in BACKBONES:
             models = [f"{pooling}-{backbone}" for pooling in poolings]
-            alike = run.alike(name, models, metric, _method(run, name, models[0], metric, method))
-            found = list(alike.values.values())
+            told_by = _method(run, name, models[0], metric, method)
+            # CAM and MILLET stand side by side: both of ensembles, or both of single models.
+            beside = models if method == "shap" else [f"{pooling}-{backbone}" for pooling in POOLINGS]
+            are_ensembles = run.alike(name, beside, metric, told_by if method == "shap" else OWN).are_ensembles
+            of_kind = run.ensemble if are_ensembles else run.single
+            values = [of_kind(name, model, metric, told_by) for model in models]
+            found = [value for value in values if value is not None]
             if not found:
                 continue
             of = f", best of {len(found)}" if len(poolings) > 1 else ""
@@ -180,7 +189,7 @@ def _summary(run: Run, name: str, metric: str) -> Table:
             rows.append(
                 (
                     f"{title}{of}, {BACKBONES[backbone]}",
-                    "ensembles" if alike.are_ensembles else "single models",
+                    "ensembles" if are_ensembles else "single models",
                     shown(ours),
                     shown(theirs),
                     shown_difference(ours, theirs),
@@ -193,40 +202,52 @@ def _summary(run: Run, name: str, metric: str) -> Table:
 
 def _same_cases(run: Run, name: str) -> Table:
     """Return SHAP beside the evidence of the models that it explains, where rows tell of the same cases."""
-    rows = []
+    rows, n_of_the_paper = [], 0
     for model in with_others(run.models):
-        found = [run.beside_own(name, model, metric, "shap") for metric in ("aopcr", "ndcg_at_n")]
-        pairs = [
-            (beside.method, beside.own) if beside and beside.are_same_cases else (None, None) for beside in found
-        ]
-        if any(shap is not None for shap, _ in pairs):
-            numbers = [shown(number) for pair in pairs for number in pair]
-            rows.append((model_title(model), shown(run.single(name, model, "n_cases", "shap"), 0), *numbers))
-    header = ("model", "cases", "AOPCR: SHAP", "its own", "NDCG@n: SHAP", "its own ")
-    covered = f"{len(rows)} of {len(MILLET_POOLINGS) * len(BACKBONES)} models"
-    return Table(
-        f"{name}: SHAP and the model's own evidence of the same cases",
-        "",
-        covered,
-        header,
-        tuple(rows),
-        is_detail=True,
-    )
+        numbers = [number for metric in ("aopcr", "ndcg_at_n") for number in _beside_own(run, name, model, metric)]
+        if set(numbers) == {NONE}:
+            continue
+        n_of_the_paper += model in MODELS and model.partition("-")[0] in MILLET_POOLINGS
+        rows.append((model_title(model), shown(run.single(name, model, "n_cases", "shap"), 0), *numbers))
+    header = (
+        "model", "cases", "AOPCR: SHAP", "AOPCR: the model's own", "NDCG@n: SHAP", "NDCG@n: the model's own",
+    )  # fmt: skip
+    covered = f"{n_of_the_paper} of {len(MILLET_POOLINGS) * len(BACKBONES)} models"
+    title = f"{name}: SHAP and the model's own evidence of the same cases"
+    return Table(title, "", covered, header, tuple(rows), (SAME_NOTE,), is_detail=True)
+
+
+def _beside_own(run: Run, name: str, model: str, metric: str) -> tuple[str, str]:
+    found = run.beside_own(name, model, metric, "shap")
+    if found is None or not found.are_same_cases:
+        return NONE, NONE
+    widest = max(_half_width(row, metric) for row in run.find(name, model, ensemble=False, method="shap"))
+    return shown(found.method) + (f" ± {widest:.2g}" if widest else ""), shown(found.own)
+
+
+def _sparsity(run: Run, name: str) -> Table:
+    header = ("model", "of", "Gini")
+    return _by_model(run, name, ("gini",), "sparsity of the models' own evidence", header, (GINI_NOTE,))
 
 
 def _without_class_0(run: Run, name: str) -> Table:
+    header = ("model", "of", "NDCG@n as published", "without class 0")
     metrics = ("ndcg_at_n", "ndcg_at_n_without_all_relevant")
+    return _by_model(run, name, metrics, "NDCG@n with and without class 0", header)
+
+
+def _by_model(
+    run: Run, name: str, metrics: tuple[str, ...], title: str, header: tuple[str, ...], notes: tuple[str, ...] = ()
+) -> Table:
+    """Return some metrics of each model's own evidence: its ensemble's, else those of its single models."""
     rows = []
     for model in with_others(run.models):
         ensemble, single = ([of(name, model, metric) for metric in metrics] for of in (run.ensemble, run.single))
         kind, found = ("single models", single) if ensemble[0] is None else ("ensemble", ensemble)
         if found[0] is not None:
             rows.append((model_title(model), kind, *map(shown, found)))
-    header = ("model", "of", "NDCG@n as published", "without class 0")
-    return Table(
-        f"{name}: NDCG@n with and without class 0", "", _coverage(run, name, "ndcg_at_n"), header, tuple(rows),
-        is_detail=True,
-    )  # fmt: skip
+    covered = _coverage(run, name, metrics[0])
+    return Table(f"{name}: {title}", "", covered, header, tuple(rows), notes, is_detail=True)
 
 
 def _table(run: Run, name: str, metric: str, source: str, cells: list[Cell], *notes: str, suffix: str = "") -> Table:

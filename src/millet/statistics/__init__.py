@@ -4,7 +4,15 @@ In:  plain arrays, datasets in rows and classifiers in columns.
 Out: ranks, wins, tests of significance, cliques, fronts and bins; read by `millet.report`.
 """
 
-from millet.statistics.comparison import HeadToHead, Spread, head_to_head, pareto_front, run_spread
+from millet.statistics.comparison import (
+    HeadToHead,
+    Spread,
+    chance_inside,
+    chance_of_so_few,
+    head_to_head,
+    pareto_front,
+    run_spread,
+)
 from millet.statistics.properties import Bin, class_balance, deviations_from_median, equal_count_bins
 from millet.statistics.ranks import average_ranks, count_wins, dataset_ranks
 from millet.statistics.significance import (
@@ -24,6 +32,8 @@ __all__ = [
     "HeadToHead",
     "Spread",
     "average_ranks",
+    "chance_inside",
+    "chance_of_so_few",
     "class_balance",
     "compare_classifiers",
     "count_wins",

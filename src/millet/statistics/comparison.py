@@ -6,10 +6,13 @@ Out: small typed results, read by `millet.report`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import t as student
 
 from millet.errors import ParameterError
 from millet.statistics.ranks import TIE_DECIMALS
@@ -163,3 +166,49 @@ def run_spread(runs: ArrayLike) -> Spread:
     return Spread(
         float(values.min()), float(values.max()), float(values.mean()), float(values.std(ddof=1)), values.size
     )
+
+
+def chance_inside(n_ours: int, n_theirs: int) -> float:
+    """Return how often the mean of some runs lies near other runs of the same, by chance alone.
+
+    Near is within two of their standard deviations of their mean, as in `Spread.verdict`: the range of at most five
+    runs always lies within that.
+
+    Parameters
+    ----------
+    n_ours : int
+        Runs that the mean is of.
+    n_theirs : int
+        Other runs, at least two.
+
+    Examples
+    --------
+    >>> round(chance_inside(1, 5), 2), round(chance_inside(3, 5), 2)
+    (0.86, 0.95)
+    """
+    if n_ours < 1 or n_theirs < 2:
+        raise ParameterError(f"This needs a run, and two others beside it; got {n_ours} and {n_theirs}.")
+    # The difference of both means, by the standard deviation of theirs, has Student's distribution.
+    width = 2 / np.sqrt(1 / n_ours + 1 / n_theirs)
+    return float(2 * student.cdf(width, n_theirs - 1) - 1)
+
+
+def chance_of_so_few(n_held: int, chances: Sequence[float]) -> float:
+    """Return how likely it is that so few of some independent things, or fewer, come about.
+
+    Parameters
+    ----------
+    n_held : int
+        How many did.
+    chances : sequence of float
+        Of each, how likely it is.
+
+    Examples
+    --------
+    >>> chance_of_so_few(1, [0.5, 0.5]), chance_of_so_few(2, [0.5, 0.5])
+    (0.75, 1.0)
+    """
+    counts: NDArray[Any] = np.ones(1)  # how likely each number of them is
+    for chance in chances:
+        counts = np.convolve(counts, [1 - chance, chance])
+    return float(min(counts[: n_held + 1].sum(), 1.0))
