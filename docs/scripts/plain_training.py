@@ -49,7 +49,8 @@ class PlainNetwork(nn.Module):
 
     @staticmethod
     def _block(n_in: int, n_out: int, kernel_size: int) -> tuple[nn.Module, ...]:
-        return nn.Conv1d(n_in, n_out, kernel_size, padding="same"), nn.BatchNorm1d(n_out), nn.ReLU()
+        zeros = nn.ConstantPad1d(((kernel_size - 1) // 2, kernel_size // 2), 0.0)
+        return zeros, nn.Conv1d(n_in, n_out, kernel_size), nn.BatchNorm1d(n_out), nn.ReLU()
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits, (n_cases, n_classes)."""
