@@ -40,10 +40,11 @@ OPEN_ROWS = 24
 READING = (
     "Every table names how much of the paper's grid it covers. *Inside spread* says whether the mean of our single "
     "models lies between the least and the greatest of the authors' five runs, or within two standard deviations of "
-    "their mean; the second table says how many of our means do, and how many would by chance alone: yes, where so few "
-    "come about at least once in twenty times. No result here is typed: the page follows from the rows of the runs, the figures of the paper's "
-    "tables (`results/published`) and per-dataset results that its authors and others have published; only the "
-    "reasons in the first two tables are typed (`results/reasons.toml`). `docs/scripts/reproduction.py` writes it."
+    "their mean; the second table says how many of our means do, and how many would by chance alone: yes, where so "
+    "few come about at least once in twenty times. No result here is typed: the page follows from the rows of the "
+    "runs, the figures of the paper's tables (`results/published`) and per-dataset results that its authors and "
+    "others have published; only the reasons in the first two tables are typed (`results/reasons.toml`). "
+    "`docs/scripts/reproduction.py` writes it."
 )
 OTHERS = (
     "Shown elsewhere: random convolutions in [the fast lane](rocket.md), LITE and runs in bf16 beside [the recipe "
