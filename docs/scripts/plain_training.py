@@ -28,6 +28,7 @@ from millet.atomic import atomic_path
 from millet.datasets import Dataset
 from millet.metrics import aopcr
 from millet.report import Published, read_run
+from millet.report.training import powers_of_ten
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "tables" / "plain_training.md"
@@ -131,8 +132,8 @@ def line(name: str, of: str, losses: Sequence[float], accuracies: Sequence[float
     """Return a line of the table: means, and the least and the greatest; nothing of no runs."""
     if not aopcrs:
         return ""
-    powers = [math.log10(max(loss, 1e-9)) for loss in losses]
-    numbers = [f"{fmean(found):.2f}, {min(found):.2f} to {max(found):.2f}" for found in (powers, accuracies, aopcrs)]
+    columns = powers_of_ten(losses), accuracies, aopcrs
+    numbers = [f"{fmean(found):.2f}, {min(found):.2f} to {max(found):.2f}" for found in columns]
     return f"| {name} | {of} | {len(aopcrs)} | {' | '.join(numbers)} |"
 
 

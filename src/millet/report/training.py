@@ -3,7 +3,7 @@
 Where both agree, training ended alike, and its length is no reason for other differences.
 
 In:  `Run` and `Published`.
-Out: `Cell` and `Table`.
+Out: `Table`.
 """
 
 from __future__ import annotations
@@ -30,18 +30,6 @@ FAST_NOTE = (
 )
 
 
-def training_cells(run: Run, published: Published, names: Sequence[str]) -> list[Cell]:
-    """Return the powers of ten of our and the authors' training losses, by dataset and model."""
-    cells = []
-    for name in names:
-        for model in with_others(run.models):
-            # The authors' files are asked for only where there is something to compare.
-            if ours := powers_of_ten(run.runs(name, model, METRIC)):
-                theirs = powers_of_ten(published.runs(name, model, METRIC))
-                cells.append(Cell(f"{name}, {model_title(model)}", None, None, ours, theirs))
-    return cells
-
-
 def powers_of_ten(losses: Iterable[float]) -> tuple[float, ...]:
     """Return the logarithms, from `LEAST` on.
 
@@ -54,7 +42,13 @@ def powers_of_ten(losses: Iterable[float]) -> tuple[float, ...]:
 
 
 def training_table(run: Run, published: Published, names: Sequence[str], heading: tuple[str, str, str]) -> Table:
-    """Return the table; without rows where none tells of a loss."""
-    cells = training_cells(run, published, names)
+    """Return the powers of ten of our and the authors' losses, by dataset and model, where ours are known."""
+    cells = []
+    for name in names:
+        for model in with_others(run.models):
+            # The authors' files are asked for only where there is something to compare.
+            if ours := powers_of_ten(run.runs(name, model, METRIC)):
+                theirs = powers_of_ten(published.runs(name, model, METRIC))
+                cells.append(Cell(f"{name}, {model_title(model)}", None, None, ours, theirs))
     notes = (NOTE, FAST_NOTE) if any(row.recipe.startswith("fast") for row in run.done) else (NOTE,)
     return comparison(*heading, "dataset, model", cells, notes, is_detail=True)
