@@ -20,6 +20,7 @@ from millet.report.agreement import CHECKS
 from millet.report.claims import CLAIMS
 from millet.report.complexity import multiplications
 from millet.report.evidence import choose_cases, evidence_pictures, load_evidence, save_evidence
+from millet.report.field_claims import field_claims
 from millet.report.findings import findings_section
 from millet.report.names import BACKBONES, METRICS, MODELS, POOLINGS, STATE_OF_THE_ART
 from millet.report.overview import ITEMS
@@ -449,17 +450,98 @@ class TestClaims:
     def test_what_no_run_tells_is_not_judged(self, tmp_path):
         (tmp_path / "results").mkdir()
         text = write_page(tmp_path / "results", tmp_path)
-        assert f"## What holds of the paper: 0 of {len(CLAIMS)} judged" in text
+        n_claims = len(CLAIMS) + len(field_claims())
+        assert f"## What holds of the paper: 0 of {n_claims} judged" in text
         assert f"## Agreement with the authors' runs: 0 of {len(CHECKS)} judged" in text
-        assert text.count("| not run | – |") == len(CLAIMS) + len(CHECKS)
+        assert text.count("| not run | – |") == n_claims + len(CHECKS)
 
     def test_every_difference_on_record_has_a_reason(self, script):
         reasons = script.read_reasons(ROOT / "results" / "reasons.toml")
-        assert set(reasons) <= set(CLAIMS) | set(CHECKS)
+        assert set(reasons) <= set(CLAIMS) | set(field_claims()) | set(CHECKS)
         parts = page_parts(read_results(ROOT / "results"), Published(None))
         for table in verdicts(parts, Published(None), reasons):
             for row in table.rows:
                 assert row[-1] != "open", f"{row[0]}: ours {row[1]}, beside {row[2]}"
+
+
+class TestFieldClaims:
+    def judged(self, folder, claim, results, published=None, path=None, metric="balanced_accuracy"):
+        """Return (ours, paper, holds) of a claim, by runs with one accuracy a dataset and model."""
+        for name, found in results.items():
+            rows = [make_row(d, m, 0, **{metric: value}) for d, pair in found.items() for m, value in pair.items()]
+            make_run(folder / "results" / name, rows, tables=UCR_TABLES)
+        shown = Published(published)
+        parts = page_parts(read_results(folder / "results"), shown, path)
+        table, _ = verdicts(parts, shown, {}, path)
+        return next(row[1:4] for row in table.rows if claim in row[0])
+
+    def test_the_run_with_most_datasets_decides_who_is_as_good(self, tmp_path):
+        few = {"Coffee": {BEST: 0.5, DUEL[0]: 0.9}}
+        many = {"Coffee": {BEST: 0.9, DUEL[0]: 0.8}, "ECG200": {BEST: 0.7, DUEL[0]: 0.7}}
+        many["GunPoint"] = {BEST: 0.6, DUEL[0]: 0.8}
+        found = self.judged(tmp_path, "at least as good as GAP, HC2", {"a": few, "b": many})
+        assert found == ("GAP InceptionTime 2 of 3", "GAP InceptionTime 48 of 85", "yes")
+
+    def test_half_of_the_datasets_are_not_most(self, tmp_path):
+        pairs = {"Coffee": {BEST: 0.9, DUEL[0]: 0.8}, "ECG200": {BEST: 0.7, DUEL[0]: 0.8}}
+        assert self.judged(tmp_path, "at least as good as GAP, HC2", {"a": pairs})[::2] == (
+            "GAP InceptionTime 1 of 2",
+            "no",
+        )
+
+    def test_only_imbalanced_datasets_count_where_the_claim_is_on_them(self, tmp_path):
+        for name, labels in {"Coffee": [1, 2] * 5, "ECG200": [1] + [2] * 9, "GunPoint": [1] + [2] * 8}.items():
+            for split in ("TRAIN", "TEST"):
+                file = tmp_path / "data" / name / f"{name}_{split}.tsv"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("".join(f"{label}\t0.5\t0.25\n" for label in labels))
+        pairs = {"Coffee": {BEST: 0.9, DUEL[0]: 0.8}, "ECG200": {BEST: 0.7, DUEL[0]: 0.8}}
+        pairs["GunPoint"] = {BEST: 0.9, DUEL[0]: 0.9}
+        claim, data = "on most imbalanced datasets", tmp_path / "data"
+        found = self.judged(tmp_path, claim, {"a": pairs}, path=data)
+        assert found == ("GAP InceptionTime 0 of 2", "GAP InceptionTime 8 of 13", "no"), "a draw is no win"
+        balanced = self.judged(tmp_path / "other", claim, {"a": {"Coffee": pairs["Coffee"]}}, path=data)
+        assert balanced == ("–", "–", "not run")
+
+    @pytest.mark.parametrize(("many", "holds"), [(0.9, "yes"), (0.3, "in part")])
+    def test_few_and_many_training_cases_are_the_outer_bins(self, tmp_path, many, holds):
+        # In ascending order of training cases.
+        accuracies = {"BeetleFly": 0.4, "Coffee": 0.9, "GunPoint": 0.9, "ItalyPowerDemand": 0.9, "ECG200": many}
+        pairs = {name: {BEST: value, DUEL[0]: 0.5} for name, value in accuracies.items()}
+        ranks = "1.00 and 2.00" if many > 0.5 else "2.00 and 1.00"
+        ours, _, verdict = self.judged(tmp_path, "ranks below GAP", {"a": pairs})
+        few = find("BeetleFly").n_train
+        assert ours.startswith(f"2.00 and 1.00 with {few} to ")
+        assert ours.endswith("100 to 100 cases")
+        assert f", {ranks} with" in ours
+        assert verdict == holds
+
+    def test_variances_are_those_of_all_classifiers_and_the_papers_those_of_the_files(self, tmp_path, published):
+        pairs = {d: {BEST: number(d, "ours")} for d in UCR}
+        ours, paper, holds = self.judged(tmp_path, "vary less", {"a": pairs}, published, metric="accuracy")
+
+        def by_hand(datasets, own):
+            names = [*(f"{p}{b}Ensemble 0" for b in BACKBONES.values() for p in POOLINGS.values())]
+            names += STATE_OF_THE_ART.values()
+            values = np.array([[number(d, name, "accuracy") for name in names] for d in datasets])
+            column = names.index("ConjunctiveInceptionTimeEnsemble 0")
+            if own:
+                values[:, column] = [pairs[d][BEST] for d in datasets]
+            found = (values - np.median(values, axis=1, keepdims=True)).var(axis=0)
+            picked = [names.index(name) for name in ("GAPInceptionTimeEnsemble 0", "HC2", "MR-Hydra")]
+            return found[column], found[picked]
+
+        for said, (best, others) in ((ours, by_hand(UCR, own=True)), (paper, by_hand(PAPER_DATASETS, own=False))):
+            listed = zip(("GAP InceptionTime", "HC2", "Hydra-MR"), others, strict=True)
+            assert said == f"{best:.5f}; " + ", ".join(f"{name} {value:.5f}" for name, value in listed)
+        best, others = by_hand(UCR, own=True)
+        assert holds == {3: "yes", 2: "in part"}.get(int((best < others).sum()), "no")
+
+    def test_without_our_best_model_nothing_is_judged(self, tmp_path, published):
+        pairs = {d: {DUEL[0]: 0.9} for d in UCR}
+        for claim in ("at least as good as GAP, HC2", "ranks below GAP", "vary less"):
+            folder = tmp_path / claim.replace(" ", "_")
+            assert self.judged(folder, claim, {"a": pairs}, published) == ("–", "–", "not run")
 
 
 def invented_explanation(test, wrong, rng):

@@ -7,7 +7,7 @@ Out: `Field`, read by `millet.report.ranking` and `millet.report.properties`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,12 @@ class Field:
         """Return a classifier's name for tables and pictures, which says so where some results are ours, some not."""
         is_ours = self.ours[self.classifiers.index(classifier)] and not all(self.ours)
         return f"{model_title(classifier)}{' (ours)' if is_ours else ''}"
+
+    def narrowed(self, classifiers: Sequence[str]) -> Field:
+        """Return these classifiers alone, in this order."""
+        places = [self.classifiers.index(name) for name in classifiers]
+        ours = tuple(self.ours[place] for place in places)
+        return replace(self, classifiers=tuple(classifiers), ours=ours, values=self.values[:, places])
 
     def has_ours_among(self, *classifiers: str) -> bool:
         """Return whether all of these are there, and any of them is ours."""

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from millet.datasets.catalogue import find
 from millet.datasets.files import load_file
@@ -35,14 +39,11 @@ STEADY_NOTE = (
 
 def properties_section(run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:
     """Return how results depend on the datasets' properties."""
-    names = ucr_datasets(run)[0]
-    field = gather_field(run, published, (BEST, RIVALS[0]), names, "balanced_accuracy")
-    if not any(field.has_ours_among(BEST, rival) for rival in RIVALS):
+    field = best_among_rivals(run, published)
+    if field is None:
         note = f"This compares {model_title(BEST)} with GAP and the state of the art, and needs a run of one of both."
         return Section("Dataset properties", notes=(note,))
-    rivals = [rival for rival in RIVALS if field.has_ours_among(BEST, rival)]
-    field = _narrowed(field, [BEST, *rivals])
-    imbalance, missing = _imbalance(field, rivals, path)
+    imbalance, missing = _imbalance(field, path)
     tables, pictures = ([imbalance[0]], [imbalance[1]]) if imbalance else ([], [])
     for title, attribute in (("length", "length"), ("number of training cases", "n_train")):
         binned = _bins(field, title, attribute)
@@ -50,7 +51,7 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
             tables.append(binned[0])
             pictures.append(binned[1])
     n_by_property = len(tables)
-    everyone = gather_field(run, published, MODELS, names, "accuracy")
+    everyone = gather_field(run, published, MODELS, ucr_datasets(run)[0], "accuracy")
     if len(everyone.datasets) > 1 and len(everyone.classifiers) > 2:
         tables.append(_steadiness(everyone))
         titles = [everyone.title(name) for name in everyone.classifiers]
@@ -58,6 +59,53 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
         pictures.append(Picture("model_variance", caption, lambda: plot_deviations(everyone.values, titles)))
     notes = field.notes if n_by_property else everyone.notes if tables else ()
     return Section("Dataset properties", tuple(tables), tuple(pictures), (*missing, *notes))
+
+
+def best_among_rivals(run: Run, published: Published) -> Field | None:
+    """Return the balanced accuracies of the paper's best model and of those it is compared with, the best first.
+
+    Rivals stay where they or the best are ours; None where there are none.
+    """
+    field = gather_field(run, published, (BEST, RIVALS[0]), ucr_datasets(run)[0], "balanced_accuracy")
+    rivals = [rival for rival in RIVALS if field.has_ours_among(BEST, rival)]
+    return field.narrowed([BEST, *rivals]) if rivals else None
+
+
+def imbalanced(balances: Sequence[float | None]) -> list[int]:
+    """Return the places of balances that the paper calls imbalanced."""
+    return [place for place, balance in enumerate(balances) if balance is not None and balance < BALANCE_THRESHOLD]
+
+
+class Ranked(NamedTuple):
+    """Datasets of about the same size: the least and the greatest, which they are, and the ranks on them.
+
+    `places` are those of a field's datasets, `ranks` has one for each of its classifiers.
+    """
+
+    low: float
+    high: float
+    places: tuple[int, ...]
+    ranks: NDArray[np.float64]
+
+
+def ranks_by(field: Field, attribute: str) -> list[Ranked]:
+    """Return average ranks by "length" or "n_train", in bins of about equally many datasets.
+
+    Datasets of unknown size are left out.
+    """
+    sizes = {
+        place: size
+        for place, name in enumerate(field.datasets)
+        if (size := getattr(find(name), attribute, None)) is not None
+    }
+    if len(sizes) < 2:
+        return []
+    known = tuple(sizes)
+    bins = [
+        (low, high, tuple(known[member] for member in members))
+        for low, high, members in equal_count_bins(list(sizes.values()), N_BINS)
+    ]
+    return [Ranked(low, high, places, average_ranks(field.values[list(places)])) for low, high, places in bins]
 
 
 def balance_of(name: str, path: str | os.PathLike[str] | None = None) -> float | None:
@@ -70,27 +118,17 @@ def balance_of(name: str, path: str | os.PathLike[str] | None = None) -> float |
         return None
 
 
-def _narrowed(field: Field, classifiers: Sequence[str]) -> Field:
-    places = [field.classifiers.index(name) for name in classifiers]
-    ours = tuple(field.ours[place] for place in places)
-    return Field(tuple(classifiers), ours, field.datasets, field.values[:, places], field.of_singles)
-
-
 def _imbalance(
-    field: Field, rivals: Sequence[str], path: str | os.PathLike[str] | None
+    field: Field, path: str | os.PathLike[str] | None
 ) -> tuple[tuple[Table, Picture] | None, tuple[str, ...]]:
     balances = {name: balance_of(name, path) for name in field.datasets}
     unknown = [name for name, balance in balances.items() if balance is None]
-    places = [
-        place
-        for place, name in enumerate(field.datasets)
-        if (balance := balances[name]) is not None and balance < BALANCE_THRESHOLD
-    ]
+    places = imbalanced(list(balances.values()))
     notes = (f"Of unknown balance, because not at hand or not readable: {', '.join(unknown)}.",) if unknown else ()
     if not places:
         return None, (*notes, "No imbalanced dataset among those that could be looked at.")
     paper, rows = paper_table("comparisons"), []
-    for rival in rivals:
+    for rival in field.classifiers[1:]:
         duel = head_to_head(field.column(BEST)[places], field.column(rival)[places])
         count = paper.value("wins_where_imbalanced", rival, "count")
         score = f"{duel.wins} / {duel.draws} / {duel.losses}"
@@ -101,12 +139,12 @@ def _imbalance(
     n_known = len(field.datasets) - len(unknown)
     covered = f"{coverage(field.datasets)}; {len(places)} of {n_known} have a balance below {BALANCE_THRESHOLD}"
     table = Table(title, "App. E.2", covered, header, tuple(rows), (f"Imbalanced: {listed}.",))
-    return (table, _gains(field, rivals, places)), notes
+    return (table, _gains(field, places)), notes
 
 
-def _gains(field: Field, rivals: Sequence[str], places: Sequence[int]) -> Picture:
+def _gains(field: Field, places: Sequence[int]) -> Picture:
     ours = field.column(BEST)[places]
-    theirs = {field.title(rival): field.column(rival)[places] for rival in rivals}
+    theirs = {field.title(rival): field.column(rival)[places] for rival in field.classifiers[1:]}
     datasets = [field.datasets[place] for place in places]
     caption = (
         f"{field.title(BEST)} on the {len(places)} imbalanced of {coverage(field.datasets)}. Above: balanced "
@@ -116,23 +154,22 @@ def _gains(field: Field, rivals: Sequence[str], places: Sequence[int]) -> Pictur
 
 
 def _bins(field: Field, title: str, attribute: str) -> tuple[Table, Picture] | None:
-    sizes = [getattr(find(name), attribute, None) for name in field.datasets]
-    known = [place for place, size in enumerate(sizes) if size is not None]
-    if len(known) < 2:
+    found = ranks_by(field, attribute)
+    if not found:
         return None
-    bins = equal_count_bins([size for size in sizes if size is not None], N_BINS)
-    ranges = [f"{low:.0f} to {high:.0f}" for low, high, _ in bins]
-    ranks = [average_ranks(field.values[[known[member] for member in members]]) for *_, members in bins]
+    ranges = [f"{group.low:.0f} to {group.high:.0f}" for group in found]
     by_name = {
-        field.title(name): [float(found[column]) for found in ranks] for column, name in enumerate(field.classifiers)
+        field.title(name): [float(group.ranks[column]) for group in found]
+        for column, name in enumerate(field.classifiers)
     }
-    rows = tuple((name, *(shown(rank) for rank in found)) for name, found in by_name.items())
-    header = ("average rank", *(f"{text} ({len(b.members)})" for text, b in zip(ranges, bins, strict=True)))
-    covered = coverage([field.datasets[place] for place in known])
+    rows = tuple((name, *map(shown, ranks)) for name, ranks in by_name.items())
+    counts = [len(group.places) for group in found]
+    header = ("average rank", *(f"{text} ({count})" for text, count in zip(ranges, counts, strict=True)))
+    covered = coverage([field.datasets[place] for group in found for place in group.places])
     table = Table(f"UCR: balanced accuracy by {title}", "App. E.2", covered, header, rows)
     caption = f"Average rank by {title}, balanced accuracy, {covered}; in brackets, datasets."
-    counted = [f"{text}\n({len(found.members)})" for text, found in zip(ranges, bins, strict=True)]
-    return table, Picture(f"by_{attribute}", caption, lambda: plot_bins(counted, by_name, label=title))
+    labels = [f"{text}\n({count})" for text, count in zip(ranges, counts, strict=True)]
+    return table, Picture(f"by_{attribute}", caption, lambda: plot_bins(labels, by_name, label=title))
 
 
 def _steadiness(field: Field) -> Table:

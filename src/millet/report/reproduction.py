@@ -23,6 +23,7 @@ from millet.report.document import (
     save_pictures,
     shown_picture,
 )
+from millet.report.field_claims import field_claims
 from millet.report.findings import findings_section
 from millet.report.judging import judged
 from millet.report.layout import Table, no_markup
@@ -102,8 +103,8 @@ def write_reproduction(
     path : path-like, optional
         Folder with datasets, from which come the balance of their classes, and the series of cases that are shown.
     reasons : mapping, optional
-        Why our runs differ from the paper, by the keys of `millet.report.claims.CLAIMS` and
-        `millet.report.agreement.CHECKS`.
+        Why our runs differ from the paper, by the keys of `millet.report.claims.CLAIMS`,
+        `millet.report.field_claims.field_claims` and `millet.report.agreement.CHECKS`.
 
     Returns
     -------
@@ -126,7 +127,9 @@ def write_reproduction(
         stale.unlink()
     relative = Path(os.path.relpath(shown, target.parent)).as_posix()
     blocks = [f"# {TITLE}", READING, *missing_notes(published)]
-    blocks += [table.to_markdown(level=2) for table in (*verdicts(parts, published, reasons or {}), overview(parts))]
+    blocks += [
+        table.to_markdown(level=2) for table in (*verdicts(parts, published, reasons or {}, path), overview(parts))
+    ]
     blocks += _bodies(parts, relative) + _body(findings, relative, with_run=False) + _runs(runs)
     blocks += [] if costs is None else [costs.to_markdown(level=2)]
     with atomic_path(target) as temporary:
@@ -134,10 +137,16 @@ def write_reproduction(
     return target
 
 
-def verdicts(parts: Sequence[Part], published: Published, reasons: Mapping[str, str]) -> tuple[Table, Table]:
+def verdicts(
+    parts: Sequence[Part],
+    published: Published,
+    reasons: Mapping[str, str],
+    path: str | os.PathLike[str] | None = None,
+) -> tuple[Table, Table]:
     """Return what holds of the paper's claims, and where our runs agree with the authors'."""
+    claims = {**CLAIMS, **field_claims(path)}
     return (
-        judged("What holds of the paper", "paper", CLAIMS, parts, published, reasons),
+        judged("What holds of the paper", "paper", claims, parts, published, reasons),
         judged("Agreement with the authors' runs", "by chance", CHECKS, parts, published, reasons),
     )
 
