@@ -1,5 +1,6 @@
 """`AveragedClassifier`: the mean of logits is the logit of the mean of evidence."""
 
+import copy
 import json
 
 import numpy as np
@@ -112,6 +113,28 @@ def test_parameters_of_the_classifiers_are_searched_by_position(bumps):
     assert average.classifiers[1].head == "multinomial", "the given ones are left alone"
     with pytest.raises(ValueError, match="Invalid parameter '7'"):
         average.set_params(**{"7__head": "ridge"})
+
+
+def test_a_classifier_is_replaced_by_its_position(bumps):
+    first, other = rocket(), rocket(features="hydra", n_features=None)
+    average = AveragedClassifier([first, rocket(random_state=1)])
+    average.set_params(**{"0": other, "0__head": "ridge"})
+    assert average.classifiers[0] is other
+    assert (other.head, first.head) == ("ridge", "multinomial")
+    given = [rocket()]
+    search = GridSearchCV(AveragedClassifier(given), {"0": [rocket(features="hydra", n_features=None)]}, cv=2)
+    search.fit(*bumps)
+    assert search.best_estimator_.classifiers_[0].model_.transform == "hydra"
+    assert given[0].features == "minirocket", "the given list is left alone"
+    replaced = average.set_params(classifiers=[first], **{"0": other})
+    assert replaced.classifiers == [other]
+
+
+def test_weights_that_no_longer_fit_are_refused(bumps, both):
+    average = copy.copy(both)
+    average.set_params(weights=[1.0])
+    with pytest.raises(ParameterError, match="weights must be 2 numbers"):
+        average.predict(bumps[0])
 
 
 def test_it_is_scored_as_a_model_with_members(bumps, both):

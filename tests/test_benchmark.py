@@ -414,6 +414,18 @@ def test_rows_of_changed_test_cases_do_not_join_others(tmp_path):
     assert not run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1, repeats=2).failed
 
 
+def test_files_may_spell_a_dataset_in_another_way_than_the_experiment(tmp_path):
+    (tmp_path / "data" / "gunpoint").mkdir(parents=True)
+    for split in ("TRAIN", "TEST"):
+        write_tsv(tmp_path / "data" / "gunpoint" / f"gunpoint_{split}.tsv", *PUMPS)
+    file = write(tmp_path, datasets='"GunPoint"', models='"minirocket"', more="repeats = 2")
+    experiment, out = load_experiment(file, path=tmp_path / "data"), tmp_path / "run"
+    for n_run in (3, 0):
+        outcome = run_benchmark(experiment, out, path=tmp_path / "data", n_jobs=1)
+        assert (outcome.n_run, outcome.failed) == (n_run, [])
+    assert sorted(key[:3] for key in results(out)) == [("GunPoint", "minirocket", repeat) for repeat in (-1, 0, 1)]
+
+
 def test_where_nothing_can_be_measured_the_cell_says_so(tmp_path):
     write_pumps(tmp_path, *PUMPS)
     file = write(tmp_path, datasets='"Pumps"', models='"minirocket"')

@@ -4,6 +4,7 @@ import copy
 import pickle
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
 
 import millet
 from millet import MilletClassifier, fitting
@@ -277,6 +279,167 @@ def test_warm_start_goes_on_and_adds_members(bumps):
     assert second.selection_loss > first.selection_loss, "the second began anew"
     with pytest.raises(SeriesError, match="warm_start"):
         clf.fit(np.repeat(X, 2, axis=1), y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("backbone", "lite"), ("pooling", "additive"), ("padding", "zeros"), ("positions", False), ("dropout", 0.5)],
+)
+def test_what_was_fitted_is_saved_and_not_what_was_set_since(bumps, tmp_path, name, value):
+    X, y = bumps
+    clf = quick(n_epochs=1).fit(X, y)
+    logits, method = clf.logits(X), clf.explain(X).method
+    clf.set_params(**{name: value})
+    assert np.array_equal(clf.logits(X), logits)
+    clf.save(tmp_path)
+    loaded = MilletClassifier.load(tmp_path)
+    assert np.array_equal(loaded.logits(X), logits)
+    assert loaded.explain(X).method == method == clf.explain(X).method == "conjunctive"
+    assert getattr(loaded, name) != value
+    with pytest.raises(ParameterError, match=f"networks of the previous fit, and {name} was changed since"):
+        clf.set_params(warm_start=True).fit(X, y)
+
+
+def test_numbers_of_numpy_may_be_parameters(bumps, tmp_path):
+    X, y = bumps
+    codes = (y == "bump").astype(np.int64)
+    parameters = {"class_weight": dict(zip(np.unique(codes), [1.0, 2.0], strict=True)), "n_epochs": np.int64(1)}
+    clf = quick("lite", **parameters, batch_size=np.int64(8), checkpoint_dir=tmp_path / "run").fit(X, codes)
+    clf.save(tmp_path / "model")
+    loaded = MilletClassifier.load(tmp_path / "model")
+    assert loaded.class_weight == {0: 1.0, 1: 2.0}
+    assert np.array_equal(loaded.logits(X), clf.logits(X))
+    recipe = Recipe(n_epochs=np.int64(1), batch_size=np.int64(8))
+    quick("lite", n_epochs=None, recipe=recipe).fit(X, codes).save(tmp_path / "other")
+    assert MilletClassifier.load(tmp_path / "other").recipe == recipe
+
+
+def test_trainings_in_threads_do_not_disturb_each_other(bumps):
+    X, y = bumps
+    alone = quick("lite", n_epochs=2).fit(X, y).logits(X)
+    with joblib.parallel_config("threading"):
+        found = joblib.Parallel(n_jobs=4)(joblib.delayed(quick("lite", n_epochs=2).fit)(X, y) for _ in range(4))
+    for clf in found:
+        assert np.array_equal(clf.logits(X), alone)
+
+
+def test_a_fit_that_was_refused_leaves_the_checkpoint_folder_free(bumps, tmp_path):
+    X, y = bumps
+    with pytest.raises(UnknownNameError, match="Did you mean 'conjunctive'"):
+        quick("lite", "conjuctive", checkpoint_dir=tmp_path / "run").fit(X, y)
+    quick("lite", n_epochs=1, checkpoint_dir=tmp_path / "run").fit(X, y)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="checkpoint_dir must be a folder"):
+        quick("lite", n_epochs=1, checkpoint_dir=tmp_path / "file").fit(X, y)
+
+
+def test_loading_leaves_the_random_generator_alone(bumps, tmp_path):
+    quick("lite", n_epochs=1).fit(*bumps).save(tmp_path)
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    MilletClassifier.load(tmp_path)
+    assert torch.rand(1) == expected
+
+
+def test_a_backbone_with_shared_weights_is_saved(bumps, tmp_path):
+    class Shared(nn.Module):
+        d_out = 4
+
+        def __init__(self, n_channels):
+            super().__init__()
+            self.first = nn.Conv1d(n_channels, 4, 3, padding=1)
+            self.second = self.first
+
+        def forward(self, x):
+            return self.first(x) + self.second(x)
+
+    X, y = bumps
+    clf = quick(Shared, n_epochs=1).fit(X, y)
+    clf.save(tmp_path)
+    assert np.array_equal(MilletClassifier.load(tmp_path, backbone=Shared).logits(X), clf.logits(X))
+
+
+def test_gradients_that_are_off_outside_are_on_in_training(bumps):
+    expected = quick("lite", n_epochs=1).fit(*bumps).logits(bumps[0])
+    for off in (torch.no_grad, torch.inference_mode):
+        with off():
+            clf = quick("lite", n_epochs=1).fit(*bumps)
+        assert np.array_equal(clf.logits(bumps[0]), expected)
+
+
+def test_a_model_that_was_refused_is_not_fitted(bumps):
+    X, y = bumps
+    frame = pd.DataFrame(X[:, 0], columns=[f"t{t}" for t in range(50)])
+    clf = quick("lite", n_epochs=1)
+    with pytest.raises(LabelError):
+        clf.fit(frame, np.zeros(40))
+    with pytest.raises(NotFittedError):
+        clf.predict(frame)
+    clf.fit(frame, y)
+    with pytest.raises(LabelError):
+        clf.fit(frame.rename(columns=str.upper), np.zeros(40))
+    assert clf.feature_names_in_[0] == "t0", "that of the fit that was not refused"
+    clf.predict(frame)
+
+
+def test_nested_frames_have_channels_and_no_features(bumps):
+    X, y = bumps
+    nested = pd.DataFrame({"up": [pd.Series(row) for row in X[:, 0]], "down": [pd.Series(-row) for row in X[:, 0]]})
+    clf = millet.RocketMilletClassifier(random_state=0, verbose=0).fit(nested, y)
+    assert not hasattr(clf, "n_features_in_")
+    assert clf.n_channels_in_ == 2
+    both = np.stack([X[:, 0], -X[:, 0]], axis=1)
+    assert np.array_equal(clf.logits(both), clf.logits(nested))
+
+
+def test_channels_of_frames_are_told_apart_by_their_names(bumps, tmp_path):
+    X, y = bumps
+    frames = [pd.DataFrame({"up": row, "down": -row}) for row in X[:, 0]]
+    clf = quick("lite", n_epochs=1).fit(frames, y)
+    clf.save(tmp_path)
+    swapped = [frame[["down", "up"]] for frame in frames]
+    for fitted in (clf, MilletClassifier.load(tmp_path)):
+        fitted.predict(frames)
+        fitted.predict([frame.to_numpy().T for frame in frames])
+        with pytest.raises(SeriesError, match=r"must be those of the training series .*'up', 'down'.*'down', 'up'"):
+            fitted.predict(swapped)
+    with pytest.raises(SeriesError, match=r"case 1 has \['down', 'up'\]"):
+        clf.predict([frames[0], swapped[1]])
+
+
+def test_arrays_beside_a_frame_are_not_asked_for_names(bumps):
+    X, y = bumps
+    frame = pd.DataFrame(X[:, 0], columns=[f"t{t}" for t in range(50)])
+    clf = quick("lite", n_epochs=1).fit(frame, y)
+    clf.predict(X)  # a warning would be an error here
+    clf.predict(list(X))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        clf.predict(X[:, 0])
+
+
+def test_a_callback_may_answer_with_numpys_truth(bumps):
+    clf = quick("lite", n_epochs=4, callbacks=[lambda record: np.float64(record.train_loss) < 100]).fit(*bumps)
+    assert len(clf.history_) == 1
+
+
+@pytest.mark.parametrize("callbacks", [None, print])
+def test_callbacks_are_a_list(bumps, callbacks):
+    with pytest.raises(ParameterError, match="callbacks must be a list"):
+        quick("lite", callbacks=callbacks).fit(*bumps)
+
+
+def test_values_beyond_the_network_are_refused(bumps):
+    clf = quick(n_epochs=1, normalise=False).fit(*bumps)
+    for ask in (clf.predict, clf.predict_proba, clf.explain):
+        with pytest.raises(SeriesError, match="logits of case 1 are not finite: its values are too large"):
+            ask(bumps[0][:2] * np.array([1.0, 3e37])[:, None, None])
+
+
+def test_a_device_that_is_not_there_is_refused_after_fitting_too(bumps):
+    clf = quick("lite", n_epochs=1).fit(*bumps).set_params(device="gpu")
+    with pytest.raises(UnknownNameError, match="device"):
+        clf.predict(bumps[0])
 
 
 def test_class_weight_moves_predictions_to_the_heavy_class():

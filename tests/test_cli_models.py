@@ -216,6 +216,15 @@ def test_rows_without_labels_are_not_scored_but_read_as_series(model, series, tm
     assert (row["n_cases"], "accuracy" in row) == (3, False)
 
 
+def test_one_value_that_happens_to_be_a_class_makes_no_labels(model, series, tmp_path):
+    values = series.copy()
+    values[0, 0] = 1.0
+    file = written(tmp_path / "new.csv", values, delimiter=",")
+    error = str(run("predict", model, file))
+    assert "only 1 of 3 cases have a class of the model (1, 2)" in error
+    assert "--no-labels" in error
+
+
 def test_unlabelled_rows_may_be_quoted_unequal_and_lack_values(model, tmp_path):
     file = tmp_path / "new.csv"
     file.write_text('"0.5","1","2","4"\n\n?,1,2,,\n')

@@ -52,7 +52,7 @@ def test_cells_of_a_frame_are_the_channels_of_a_case():
 def test_a_frame_for_each_case_has_a_row_for_each_timepoint():
     frames = [
         pd.DataFrame({"temperature": [1.0, 2.0, 3.0], "vibration": [4, 5, 6]}),
-        pd.DataFrame({"a": [7], "b": [8]}),
+        pd.DataFrame({"temperature": [7], "vibration": [8]}),
     ]
     first, second = as_cases(frames)
     assert first.tolist() == [[1, 2, 3], [4, 5, 6]]

@@ -285,3 +285,8 @@ def test_what_is_unknown_is_null_in_json_and_said_in_the_table(saved, tmp_path):
     arguments = (saved, tmp_path / "one_class.tsv", "--metric", "auroc")
     assert json.loads(run(*arguments, "--json"))["auroc"] is None
     assert "unknown" in run(*arguments)
+
+
+def test_one_metric_needs_no_list(web_traffic):
+    row = evaluate(lambda X: np.tile(np.arange(10.0), (len(X), 1)), web_traffic, metrics="accuracy")
+    assert row["accuracy"] == 0.1

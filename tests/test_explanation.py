@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import csv
 import json
 import math
+import pickle
 from typing import Any
 
 import hypothesis.extra.numpy as numpy_strategies
@@ -615,3 +617,17 @@ def test_pickles_and_other_arrays_are_not_read(tmp_path):
         np.savez(file, scores=np.ones(3))
     with pytest.raises(StorageError, match="not written by"):
         Explanation.load(path)
+
+
+def test_copies_and_pickles_are_read_only_too():
+    explanation = Explanation(
+        series=np.zeros((1, 1, 3)),
+        lengths=np.array([3]),
+        scores=np.ones((1, 2, 3)),
+        logits=np.zeros((1, 2)),
+        classes=np.array([0, 1]),
+    )
+    for again in (copy.deepcopy(explanation), pickle.loads(pickle.dumps(explanation))):
+        assert np.array_equal(again.scores, explanation.scores)
+        with pytest.raises(ValueError, match="read-only"):
+            again.scores[0, 0, 0] = 2.0

@@ -431,6 +431,36 @@ def test_a_pooling_that_does_not_keep_its_word_says_so_when_it_runs(pooling):
         MilletNetwork(1, 2, "fcn", Careless())(torch.zeros(3, 1, 9))
 
 
+@pytest.mark.parametrize("name", ["scores", "attention", "contributions", "bias"])
+def test_evidence_of_another_shape_is_refused_when_it_is_made(name):
+    class Turned(ConjunctivePooling):
+        def forward(self, z: Tensor, valid: Tensor | None = None) -> BagOutput:
+            output = super().forward(z, valid)
+            return output._replace(**{name: getattr(output, name)[..., None]})
+
+    with pytest.raises(ParameterError, match=rf"must return a BagOutput with {name} \("):
+        MilletNetwork(1, 2, "fcn", Turned)(torch.zeros(3, 1, 9))
+
+
+@pytest.mark.parametrize("d_out", [3, None])
+def test_a_backbone_that_must_have_lengths_gets_them_always(d_out):
+    class Needy(nn.Module):
+        def __init__(self, n_channels):
+            super().__init__()
+            self.d_out = d_out
+            self.seen = []
+
+        def forward(self, x, lengths):
+            self.seen = lengths.tolist()
+            return x.expand(-1, 3, -1)
+
+    network = MilletNetwork(1, 2, Needy)
+    network(torch.zeros(2, 1, 9))
+    assert network.backbone.seen == [9, 9]
+    network(torch.zeros(2, 1, 9), torch.tensor([9, 4]))
+    assert network.backbone.seen == [9, 4]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of torch's own compiler
 @pytest.mark.parametrize("backbone", ["inceptiontime", "lite"])

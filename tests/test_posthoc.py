@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
@@ -372,3 +373,23 @@ def test_captum_asks_the_model_once_for_all_classes():
     X = np.random.default_rng(0).normal(size=(1, 1, 12))
     explain("kernel_shap", watched, X, n_samples=40)
     assert sum(calls) <= 1 + 1 + 40  # the case, captum's own look at it, and the coalitions
+
+
+def test_a_single_timepoint_has_all_that_the_case_has():
+    def model(X):
+        return np.stack([X.sum(axis=(1, 2)), -X.sum(axis=(1, 2))], axis=1)
+
+    found = posthoc.explain("kernel_shap", model, np.full((1, 1, 1), 3.0), baseline="zero")
+    assert found.scores.tolist() == [[[3.0], [-3.0]]]
+
+
+def test_a_nested_frame_keeps_its_channels():
+    seen = []
+
+    def model(X):
+        seen.append(np.shape(X))
+        return np.zeros((len(X), 2))
+
+    nested = pd.DataFrame({"a": [np.arange(5.0)] * 2, "b": [np.ones(5)] * 2})
+    assert posthoc.explain("random", model, nested).series.shape == (2, 2, 5)
+    assert {shape[1:] for shape in seen} == {(2, 5)}

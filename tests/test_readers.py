@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -542,6 +543,49 @@ def write_table(file, **columns):
     pq.write_table(pa.table(columns), file)
 
 
+@pytest.mark.parametrize("index", ["range", "levels", "subject", "reset", "unnamed"])
+def test_the_index_of_a_frame_is_no_timepoint(tmp_path, index):
+    frame = pd.DataFrame({"label": ["a", "b", "a"], "t0": [1.0, 2.0, 3.0], "t1": [4.0, 5.0, 6.0]})
+    if index in ("levels", "subject"):
+        frame.index = pd.Index([5, 9, 7], name="subject" if index == "subject" else None)
+    elif index != "range":
+        frame = frame.reset_index().rename(columns={} if index == "reset" else {"index": "Unnamed: 0"})
+    frame.to_parquet(tmp_path / "a.parquet")
+    dataset = load_file(tmp_path / "a.parquet")
+    assert dataset.X.tolist() == [[[1, 4]], [[2, 5]], [[3, 6]]]
+    assert dataset.y.tolist() == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize("index", ["", "index", "Unnamed: 0"])
+def test_the_index_of_a_long_table_is_no_channel(tmp_path, index):
+    rows = "".join(f"{row},{row // 2},{row % 2},{'ab'[row // 2]},{row / 2}\n" for row in range(4))
+    (tmp_path / "a.csv").write_text(f"{index},case,time,label,x\n{rows}")
+    dataset = load_file(tmp_path / "a.csv")
+    assert dataset.X.tolist() == [[[0, 0.5]], [[1, 1.5]]]
+    assert dataset.channel_names == ("x",)
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv", "a.txt"])
+def test_lines_may_end_as_on_old_macs(tmp_path, name):
+    rows = [["1", "0.5", "0.25"], ["2", "0.75", "0.125"]]
+    between = {".tsv": "\t", ".csv": ",", ".txt": " "}[name[1:]]
+    (tmp_path / name).write_bytes("".join(between.join(row) + "\r" for row in rows).encode())
+    dataset = load_file(tmp_path / name)
+    assert dataset.X.tolist() == [[[0.5, 0.25]], [[0.75, 0.125]]]
+    assert dataset.y.tolist() == [1, 2]
+    (tmp_path / name).write_bytes((between.join(rows[0]) + "\r" + between.join(["2", "x", "1"]) + "\r").encode())
+    with pytest.raises(DatasetFormatError, match="line 2"):
+        load_file(tmp_path / name)
+
+
+def test_labels_may_be_quoted_and_spelled_in_two_ways(tmp_path):
+    (tmp_path / "Q_TRAIN.tsv").write_text('"1"\t0.5\t1\n"a"\t1\t0.5\n')
+    (tmp_path / "Q_TEST.tsv").write_text("1.0\t0.5\t1\na\t1\t2\n")
+    train, test = load_splits(tmp_path / "Q_TRAIN.tsv", tmp_path / "Q_TEST.tsv", "Q")
+    assert train.y.tolist() == test.y.tolist() == ["1", "a"]
+    assert train.classes.tolist() == ["1", "a"]
+
+
 def test_null_in_parquet_is_missing_and_numbers_may_be_whole(tmp_path):
     write_table(tmp_path / "a.parquet", t0=[1, None], t1=[2, 3])
     dataset = load_file(tmp_path / "a.parquet")
@@ -588,7 +632,13 @@ BAD_TEXT = {
     "blank tsv": ("a.tsv", "\n \n", "is empty"),
     "tsv without values": ("a.tsv", "1\n", "line 1: found only '1'"),
     "tsv with an empty series": ("a.tsv", "1\t\n", "line 1"),
-    "tsv with a header": ("a.tsv", "label\tt0\n1\t2\n", "line 1: value 1 .* 't0'"),
+    "tsv with a header": ("a.tsv", "label\tt0\n1\t2\n", "line 1: names columns, and this format has no header"),
+    "tsv that counts": ("a.tsv", "0\t1\t2\t3\n1\t2\t3\t4\n", "line 1: counts the columns from 0"),
+    "tsv with names and counts": ("a.tsv", "label\t0\t1\t2\n1\t2\t3\t4\n", "line 1: names columns"),
+    "csv that counts": ("a.csv", "0,1,2,3\n1,2,3,4\n", "line 1: counts the columns from 0"),
+    "csv that counts beside an index": ("a.csv", ",0,1,2,3\n0,1,2,3,4\n", "line 1: counts the columns from 0"),
+    "csv of labels alone": ("a.csv", "label\na\nb\n", "names no column of values"),
+    "csv of index and labels": ("a.csv", "index,label\n0,a\n1,b\n", "names no column of values"),
     "tsv with a word": ("a.tsv", "1\t2\t3\n\n1\tx\t3\n", "line 3: value 1 .* 'x'; expected a number"),
     "tsv with a short row": ("a.tsv", "1\t2\t3\n1\t2\n", "line 2: found 1 values, expected 2, as in line 1"),
     "tsv with infinity": ("a.tsv", "1\t2\t3\n1\t2\t-inf\n", "line 2: .* infinite"),

@@ -40,7 +40,7 @@ class AveragedClassifier(EvidenceClassifier):
     classifiers : sequence of classifiers
         `MilletClassifier`, `RocketMilletClassifier`, or averages of these; copies are fitted. To average classifiers
         that are fitted already, use `AveragedClassifier.of_fitted`.
-        Their parameters are set by position: ``set_params(**{"0__n_epochs": 50})``, also in a grid search.
+        They and their parameters are set by position: ``set_params(**{"0__n_epochs": 50})``, also in a grid search.
     weights : sequence of float, optional
         How much each one counts, in any unit; by default they count alike.
 
@@ -107,7 +107,7 @@ class AveragedClassifier(EvidenceClassifier):
                     "Only classifiers of the same number of channels can be averaged; got "
                     f"{first.n_channels_in_} and {classifier.n_channels_in_}."
                 )
-        for name in ("classes_", "n_channels_in_", "n_features_in_", "feature_names_in_"):
+        for name in ("classes_", "n_channels_in_", "n_features_in_", "feature_names_in_", "channel_columns_"):
             if hasattr(first, name):
                 setattr(average, name, getattr(first, name))
         summaries = [classifier.training_summary_ for classifier in average.classifiers]
@@ -152,6 +152,17 @@ class AveragedClassifier(EvidenceClassifier):
                     parameters[f"{position}"] = classifier
                     parameters |= {f"{position}__{name}": value for name, value in classifier.get_params().items()}
         return parameters
+
+    def set_params(self, **params: Any) -> AveragedClassifier:
+        """Set parameters; a classifier itself by its position, such as ``0``, before those of classifiers."""
+        if "classifiers" in params:
+            self.classifiers = params.pop("classifiers")
+        listed = list(self.classifiers) if isinstance(self.classifiers, Sequence) else []
+        replaced = {name: params.pop(name) for name in list(params) if name in map(str, range(len(listed)))}
+        if replaced:
+            self.classifiers = [replaced.get(str(place), classifier) for place, classifier in enumerate(listed)]
+        super().set_params(**params)
+        return self
 
     def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the mean of the logits, in the order of `classes_`: (n_cases, n_classes).
@@ -259,6 +270,7 @@ class AveragedClassifier(EvidenceClassifier):
         return tags
 
     def _mean(self, arrays: list[NDArray[Any]]) -> NDArray[np.float64]:
+        self._check_weights(len(arrays))
         return np.asarray(np.average(arrays, axis=0, weights=self.weights), dtype=np.float64)
 
     def _check_parameters(self) -> None:
@@ -270,14 +282,17 @@ class AveragedClassifier(EvidenceClassifier):
                     f"classifiers must be MilletClassifier, RocketMilletClassifier or averages of these, whose "
                     f"evidence adds up; got {type(classifier).__name__}."
                 )
+        self._check_weights(len(self.classifiers))
+
+    def _check_weights(self, n_classifiers: int) -> None:
         if self.weights is None:
             return
         if np.ndim(self.weights) != 1:
             raise ParameterError(f"weights must be a list of numbers, one a classifier; got {self.weights!r}.")
         checked = [number("weights", weight, at_least=0) for weight in self.weights]
-        if len(checked) != len(self.classifiers) or sum(checked) == 0:
+        if len(checked) != n_classifiers or sum(checked) == 0:
             raise ParameterError(
-                f"weights must be {len(self.classifiers)} numbers, one a classifier and not all 0; got {checked}."
+                f"weights must be {n_classifiers} numbers, one a classifier and not all 0; got {checked}."
             )
 
 

@@ -17,9 +17,9 @@ from sklearn.utils import Tags
 
 from millet.bags import Bags, remove_timepoints
 from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed, warn_of_constants
-from millet.errors import SeriesError
+from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
-from millet.fitting import check_parameters, choose_hardware, fit_members
+from millet.fitting import architecture_of, check_device, check_parameters, choose_hardware, fit_members
 from millet.models import describe_classifier, encode_network, restore_classifier
 from millet.nn import BagOutput, MilletNetwork, average_outputs
 from millet.outputs import OutputArrays, on_cpu
@@ -89,6 +89,8 @@ class MilletClassifier(EvidenceClassifier):
     classes_ : ndarray of shape (n_classes,)
     networks_ : list of MilletNetwork
         The members.
+    architecture_ : dict
+        Backbone, pooling, padding, positions and dropout of the networks, whatever parameters were set since.
     history_ : History
         One record an epoch and member.
     normalisation_ : bool or ChannelScale
@@ -198,9 +200,11 @@ class MilletClassifier(EvidenceClassifier):
         bags, classes, codes = self._training_cases(X, y, normalise=normalise)
         warn_of_constants(bags)
         previous = self._reusable_members(bags, classes)
-        networks, history, summary = fit_members(self, recipe, bags, codes, classes, previous)
+        with torch.inference_mode(mode=False), torch.enable_grad():
+            networks, history, summary = fit_members(self, recipe, bags, codes, classes, previous)
         self._remember_input(X, bags, classes)
         self.networks_, self.history_, self.training_summary_ = networks, history, summary
+        self.architecture_ = architecture_of(self)
         self.normalisation_ = bags.normalisation
         return self
 
@@ -220,6 +224,7 @@ class MilletClassifier(EvidenceClassifier):
         logits = np.empty((len(bags), len(self.classes_)))
         for chosen, outputs in self._outputs(bags, gone):
             logits[chosen] = average_outputs(outputs).logits
+        _check_finite(logits)
         return logits
 
     def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
@@ -230,7 +235,9 @@ class MilletClassifier(EvidenceClassifier):
             evidence.add(chosen, average_outputs(outputs))
             for store, output in zip(by_member, outputs, strict=bool(members)):
                 store.add(chosen, output)
-        method = self.pooling if isinstance(self.pooling, str) else type(self.networks_[0].pooling).__name__
+        _check_finite(evidence.logits)
+        pooling = self.architecture_["pooling"]
+        method = pooling if isinstance(pooling, str) else type(self.networks_[0].pooling).__name__
         shared: dict[str, Any] = {
             "series": bags.raw(np.arange(len(bags))),
             "lengths": bags.lengths,
@@ -285,8 +292,8 @@ class MilletClassifier(EvidenceClassifier):
     def facts(self) -> dict[str, object]:
         """Return what a reader of a report may want to know of the model: label to value, in order."""
         return {
-            "Backbone": _named(self.backbone),
-            "Pooling": _named(self.pooling),
+            "Backbone": _named(self.architecture_["backbone"]),
+            "Pooling": _named(self.architecture_["pooling"]),
             "Networks": len(self.networks_),
             "Parameters of each": f"{self.n_parameters_ // len(self.networks_):,}",
             "Epochs": ", ".join(map(str, self.training_summary_["n_epochs"])),
@@ -302,6 +309,7 @@ class MilletClassifier(EvidenceClassifier):
         self, bags: Bags, removed: NDArray[np.bool_] | None = None
     ) -> Iterator[tuple[NDArray[np.int64], list[BagOutput]]]:
         """Run every member on every case, a batch at a time."""
+        check_device(self.device)
         device, _ = choose_hardware(self.device, "32-true")
         networks = [network.to(device).eval() for network in self.networks_]
         lengths_left = bags.lengths if removed is None else bags.lengths - removed.sum(axis=1)
@@ -323,7 +331,28 @@ class MilletClassifier(EvidenceClassifier):
                 "warm_start needs the classes and channels of the previous fit; got "
                 f"{len(classes)} classes and {bags.n_channels} channels. Set warm_start=False to start anew."
             )
+        wanted = architecture_of(self)
+        changed = [name for name, value in wanted.items() if not _is_same(value, self.architecture_[name])]
+        if changed:
+            raise ParameterError(
+                f"warm_start goes on with the networks of the previous fit, and {', '.join(changed)} "
+                f"{'was' if len(changed) == 1 else 'were'} changed since. Set warm_start=False to start anew."
+            )
         return self.networks_
+
+
+def _check_finite(logits: NDArray[np.float64]) -> None:
+    infinite = ~np.isfinite(logits).all(axis=1)
+    if infinite.any():
+        raise SeriesError(
+            f"The logits of case {int(infinite.argmax())} are not finite: its values are too large for the network. "
+            "Scale them, or fit with normalise=True."
+        )
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    plain = (str, int, float, type(None))
+    return value == other if isinstance(value, plain) and isinstance(other, plain) else value is other
 
 
 def _named(part: Any) -> str:

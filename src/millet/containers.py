@@ -42,6 +42,37 @@ def as_cases(X: Any) -> Array | list[Array]:
     return array[:, None] if array.ndim == 2 else array
 
 
+def is_table(X: Any) -> bool:
+    """Return whether X is a 2-D array or a data frame with a value in each cell, and no series there.
+
+    Examples
+    --------
+    >>> is_table(np.zeros((2, 3))), is_table(np.zeros((2, 1, 3))), is_table([[1.0, 2.0]])
+    (True, False, False)
+    """
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2 or 0 in shape:
+        return len(shape) == 2
+    if hasattr(X, "iloc"):
+        return np.ndim(X.iloc[0, 0]) == 0
+    return getattr(getattr(X, "dtype", None), "kind", "") != "O" or np.ndim(X[0, 0]) == 0
+
+
+def channel_columns(X: Any) -> list[str]:
+    """Return what the channels are called where each case is a data frame; nothing where columns have no names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> channel_columns([pd.DataFrame({"up": [1.0, 2.0], "down": [3.0, 4.0]})]), channel_columns([[1.0, 2.0]])
+    (['up', 'down'], [])
+    """
+    if not isinstance(X, list | tuple) or not X:
+        return []
+    columns = list(getattr(X[0], "columns", ()))
+    return columns if all(isinstance(name, str) for name in columns) else []
+
+
 def _plain(item: Any) -> Any:
     """Return tensors as arrays, masked arrays with NaN where they are masked, and all else as it is."""
     if isinstance(item, np.ma.MaskedArray):
@@ -95,6 +126,7 @@ def _from_frame(frame: Any) -> Any:
 def _from_sequence(items: list[Any]) -> Array | list[Array]:
     if not items:
         raise SeriesError(f"Found array with 0 sample(s) while a minimum of 1 is required: {WANTED}.")
+    _check_columns_alike(items)
     cases = [_as_case(item, position) for position, item in enumerate(items)]
     for position, case in enumerate(cases):
         if len(case) != len(cases[0]):
@@ -105,6 +137,18 @@ def _from_sequence(items: list[Any]) -> Array | list[Array]:
     if len({case.shape[1] for case in cases}) == 1:
         return np.stack(cases)
     return cases
+
+
+def _check_columns_alike(items: list[Any]) -> None:
+    """Refuse data frames, one a case, whose columns have other names or another order: channels would be mixed up."""
+    first = channel_columns(items)
+    for position, item in enumerate(items):
+        columns = channel_columns([item])
+        if first and len(columns) == len(first) and columns != first:
+            raise SeriesError(
+                f"Columns are channels, and must be the same in the same order in every case; case 0 has {first}, "
+                f"case {position} has {columns}."
+            )
 
 
 def _as_case(item: Any, position: int) -> Array:

@@ -6,6 +6,7 @@ Out: `EvidenceClassifier`, the base of `millet.classifier`, `millet.rocket_class
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import warnings
@@ -23,6 +24,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from millet.bags import Bags, ChannelScale, as_bags
+from millet.containers import channel_columns, is_table
 from millet.errors import ParameterError, SeriesError, SeriesTypeError
 from millet.explanation import Explanation
 from millet.explanation.checks import check_channel_names
@@ -51,6 +53,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         Columns of X, only where it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
         contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
         series of other lengths.
+    channel_columns_ : list of str
+        What the channels were called where each case was a data frame; later ones must be called the same.
     normalisation_ : bool or ChannelScale
         Whether each channel of each series is z-normalised, or how channels are scaled in all series alike.
     training_summary_ : dict
@@ -62,6 +66,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     n_channels_in_: int
     n_timepoints_in_: int
     n_features_in_: int
+    channel_columns_: list[str]
     training_summary_: dict[str, Any]
 
     @property
@@ -215,7 +220,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         "auto" decides here whether the cases are normalised.
         """
-        self._check_columns(X, reset=True)
+        copy.copy(self)._check_columns(X, reset=True)  # remembered at the end, where nothing was refused
         bags = as_bags(X, normalise=normalise if isinstance(normalise, ChannelScale) else bool(normalise))
         if bags.n_timepoints < 2:
             raise SeriesError(
@@ -234,7 +239,12 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         return bags, classes, codes
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
-        """Remember the names of a data frame's columns, or compare them with those in training."""
+        """Remember the names of a data frame's columns, or compare them with those in training.
+
+        Only the columns of a table have names that could be compared; what it was turned into has none.
+        """
+        if not reset and not hasattr(X, "columns") and not is_table(X):
+            return
         try:
             validate_data(self, X, reset=reset, skip_check_array=True, ensure_2d=False)
         except TypeError as error:
@@ -242,9 +252,11 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
         """Set what later input is compared with."""
+        self._check_columns(X, reset=True)
         self.classes_ = classes
         self.n_channels_in_ = bags.n_channels
         self.n_timepoints_in_ = bags.n_timepoints
+        self.channel_columns_ = channel_columns(X)
         self.__dict__.pop("n_features_in_", None)
         n_columns = _n_columns(X)
         if n_columns is not None:
@@ -264,6 +276,12 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             raise SeriesError(
                 f"X has {n_columns} features, but {type(self).__name__} is expecting {expected} features as input. "
                 "To classify series of another length, pass X[:, None, :] or a list of series."
+            )
+        columns = channel_columns(X)
+        if columns and self.channel_columns_ and columns != self.channel_columns_:
+            raise SeriesError(
+                f"Columns are channels, and must be those of the training series in the same order: "
+                f"{self.channel_columns_}; got {columns}."
             )
         bags = as_bags(X, normalise=normalise)
         if bags.n_channels != self.n_channels_in_:
@@ -366,6 +384,5 @@ def split_fingerprint(X: Any, y: NDArray[Any]) -> str:
 def _n_columns(X: Any) -> int | None:
     """Return the columns of a table: a 2-D array, a data frame, or its rows as lists of numbers."""
     if isinstance(X, list) and X and all(isinstance(row, list) and len(row) == len(X[0]) for row in X):
-        return len(X[0]) if np.isscalar(X[0][0]) else None
-    shape: tuple[int, ...] = getattr(X, "shape", ())
-    return int(shape[1]) if len(shape) == 2 else None
+        return len(X[0]) if X[0] and np.isscalar(X[0][0]) else None
+    return int(X.shape[1]) if is_table(X) else None

@@ -26,6 +26,7 @@ def describe_input(kind: str, classifier: EvidenceClassifier) -> dict[str, Any]:
         "n_timepoints": classifier.n_timepoints_in_,
         "n_features": getattr(classifier, "n_features_in_", None),
         "feature_names": [str(name) for name in getattr(classifier, "feature_names_in_", [])],
+        "channel_columns": classifier.channel_columns_,
         "training": classifier.training_summary_,
     }
 
@@ -41,6 +42,10 @@ def restore_input(classifier: EvidenceClassifier, description: Mapping[str, Any]
         raise StorageError(f"feature_names must be a list; got {description['feature_names']!r}.")
     if description["feature_names"]:
         classifier.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+    columns = description.get("channel_columns", [])  # models of an early version lack them
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise StorageError(f"channel_columns must be a list of names; got {columns!r}.")
+    classifier.channel_columns_ = columns
     classifier.training_summary_ = dict(description["training"])
 
 

@@ -57,7 +57,7 @@ def evaluate(
     dataset: Dataset,
     *,
     explanation: Explanation | ArrayLike | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: str | Sequence[str] | None = None,
     removal: str = "remove",
     batch_size: int = BATCH_SIZE,
     random_state: int = 0,
@@ -75,7 +75,7 @@ def evaluate(
         ``Dataset(X=X, y=y)``.
     explanation : Explanation or array of shape (n_cases, n_classes, n_timepoints), optional
         What to score; by default what `model.explain` says, where the model has that.
-    metrics : sequence of str, optional
+    metrics : str or sequence of str, optional
         Names in `millet.evaluation.METRICS`; by default all for which there is what they need.
     removal : str, default="remove"
         How timepoints are taken away; see `millet.perturbation_curve`.
@@ -115,6 +115,7 @@ def evaluate(
     if not isinstance(dataset, Dataset):
         raise ParameterError(f"dataset must be a Dataset, such as Dataset(X=X, y=y); got {type(dataset).__name__}.")
     seed = integer("random_state", random_state, at_least=0)
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     for name in metrics or ():
         lookup("metric", name, METRICS)
     subject = Subject(model, dataset.X, removal=removal, batch_size=batch_size, random_state=seed, progress=progress)

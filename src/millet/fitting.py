@@ -29,8 +29,10 @@ from millet.atomic import atomic_path
 from millet.bags import Bags
 from millet.checks import integer, jobs, number
 from millet.contract import check_normalise, data_summary
+from millet.description import plain_parameter
 from millet.errors import ParameterError, StorageError, lookup
 from millet.nn import MilletNetwork
+from millet.nn.turns import seeded
 from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_recipe, train_members
 
 Codes = NDArray[np.int64]
@@ -38,6 +40,7 @@ Codes = NDArray[np.int64]
 # Of the loss of guessing: networks of this size learn most training cases by heart where they are given the time.
 LITTLE_LEARNT = 0.5
 DEVICES = ("auto", "cpu", "cuda", "mps")
+ARCHITECTURE = ("backbone", "pooling", "padding", "positions", "dropout")
 
 
 def fit_members(
@@ -147,9 +150,9 @@ def check_parameters(classifier: Any) -> Recipe:
     check_normalise(classifier.normalise)
     jobs(classifier.n_jobs)
     check_device(classifier.device)
-    not_callable = [callback for callback in classifier.callbacks if not callable(callback)]
-    if not_callable:
-        raise ParameterError(f"callbacks must be callables that take an EpochRecord; got {not_callable[0]!r}.")
+    callbacks = classifier.callbacks
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise ParameterError(f"callbacks must be a list of callables that take an EpochRecord; got {callbacks!r}.")
     return as_recipe(
         classifier.recipe,
         n_epochs=classifier.n_epochs,
@@ -157,6 +160,11 @@ def check_parameters(classifier: Any) -> Recipe:
         learning_rate=classifier.learning_rate,
         precision=classifier.precision,
     )
+
+
+def architecture_of(classifier: Any) -> dict[str, Any]:
+    """Return the parameters that decide what a network looks like."""
+    return {name: getattr(classifier, name) for name in ARCHITECTURE}
 
 
 def build_network(classifier: Any, n_channels: int, n_classes: int) -> MilletNetwork:
@@ -173,8 +181,7 @@ def build_network(classifier: Any, n_channels: int, n_classes: int) -> MilletNet
 
 
 def _new_network(classifier: Any, n_channels: int, n_classes: int, seed: int) -> MilletNetwork:
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed):
         return build_network(classifier, n_channels, n_classes)
 
 
@@ -273,13 +280,15 @@ def _claim_checkpoints(
 ) -> list[int]:
     """Return the seeds of the run that the folder belongs to: this one, now or earlier."""
     irrelevant = {"n_jobs", "verbose", "callbacks", "checkpoint_dir", "checkpoint_seconds", "recipe", "random_state"}
-    parameters = {
-        name: repr(value) for name, value in classifier.get_params(deep=False).items() if name not in irrelevant
-    }
+    given = classifier.get_params(deep=False)
+    parameters = {name: repr(plain_parameter(value)) for name, value in given.items() if name not in irrelevant}
     run = {"recipe": recipe.to_dict(), "parameters": parameters, **prepared}
     seeded = classifier.random_state is not None
     path = folder / "run.json"
-    if path.exists():
+    if folder.exists() and not folder.is_dir():
+        raise StorageError(f"checkpoint_dir must be a folder; {folder} is a file.")
+    # Where there is no checkpoint yet, as after a fit that was refused, there is nothing to go on from.
+    if path.exists() and any(folder.glob("member-*")):
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             found_seeds = [int(seed) for seed in found.pop("seeds")]

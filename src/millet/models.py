@@ -24,8 +24,9 @@ from millet.description import (
 )
 from millet.errors import StorageError
 from millet.explanation.document import encode_labels
-from millet.fitting import build_network
+from millet.fitting import architecture_of, build_network
 from millet.nn import MilletNetwork
+from millet.nn.turns import seeded
 from millet.training import EpochRecord, History, Recipe
 
 KIND = "MilletClassifier"
@@ -35,7 +36,7 @@ TRANSIENT = ("callbacks", "checkpoint_dir", "verbose", "n_jobs", "device")
 
 def describe_classifier(classifier: Any) -> dict[str, Any]:
     """Return everything about a fitted classifier but its weights."""
-    parameters = classifier.get_params(deep=False)
+    parameters = classifier.get_params(deep=False) | classifier.architecture_
     return {
         **describe_input(KIND, classifier),
         "parameters": {name: _encode_parameter(value) for name, value in parameters.items() if name not in TRANSIENT},
@@ -46,7 +47,7 @@ def describe_classifier(classifier: Any) -> dict[str, Any]:
 
 def encode_network(network: MilletNetwork) -> bytes:
     """Return a network's weights in the format of safetensors."""
-    return save({name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()})
+    return save({name: value.detach().cpu().contiguous().clone() for name, value in network.state_dict().items()})
 
 
 def restore_classifier(
@@ -65,6 +66,7 @@ def restore_classifier(
         classifier = kind(**parameters)
         restore_input(classifier, description)
         classifier.normalisation_ = restore_normalisation(description)
+        classifier.architecture_ = architecture_of(classifier)
         classifier.history_ = History([EpochRecord(*map(_number, values)) for values in description["history"]])
         classifier.networks_ = [_decode_network(classifier, content, folder) for content in weights]
     if not classifier.networks_:
@@ -73,7 +75,8 @@ def restore_classifier(
 
 
 def _decode_network(classifier: Any, content: bytes, folder: object) -> MilletNetwork:
-    network = build_network(classifier, classifier.n_channels_in_, len(classifier.classes_)).eval()
+    with seeded(0):  # which weights are drawn does not matter
+        network = build_network(classifier, classifier.n_channels_in_, len(classifier.classes_)).eval()
     try:
         network.load_state_dict(load(content), assign=True)
     except SafetensorError as error:
@@ -95,7 +98,7 @@ def _encode_parameter(value: Any) -> Any:
     if isinstance(value, Recipe):
         return {"recipe": value.to_dict()}
     if isinstance(value, dict):
-        labels = np.array(list(value), dtype=object)
+        labels = np.array([plain_parameter(label) for label in value], dtype=object)
         return {"weights": [encode_labels(labels)["values"], [float(weight) for weight in value.values()]]}
     if isinstance(value, nn.Module):
         return {"code": f"{type(value).__module__}.{type(value).__qualname__}"}

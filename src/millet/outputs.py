@@ -46,6 +46,11 @@ class OutputArrays:
         if output.bias is not None:
             self._bias = output.bias.numpy()
 
+    @property
+    def logits(self) -> NDArray[np.float64]:
+        """Return the logits of all cases, (n_cases, n_classes)."""
+        return self._arrays["logits"]
+
     def fields(self) -> dict[str, Any]:
         """Return the arrays by the name that an `Explanation` has for them."""
         return {**self._arrays, "bias": self._bias}

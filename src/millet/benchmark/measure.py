@@ -60,7 +60,8 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
         row: Row = dict(evaluate(classifier, cases, explanation=explanation, metrics=applicable, progress=False))
         if method.name != OWN and len(cases) < len(test):
             row |= _own_of_the_same(classifier, cases, applicable)
-    row |= {"dataset": test.name, "method": method.name, **times}
+    del row["dataset"]  # the files may spell it in another way than the experiment
+    row |= {"method": method.name, **times}
     return row | _by_class(cases, predicted, explanation) if method.name == OWN else row
 
 

@@ -49,7 +49,8 @@ def load_known_cases(
 ) -> Dataset:
     """Return what `load_cases` does, with its labels as a model's classes are: numbers or text.
 
-    Labels of which not one is such a class are refused, since they are something else.
+    Labels of which not one is such a class are refused, since they are something else; and so are those that are
+    labels by their place alone where most are none, since they may be values.
     """
     import numpy as np
 
@@ -60,8 +61,9 @@ def load_known_cases(
         return dataset
     known = {label_key(str(label)): label for label in classes.tolist()}
     found = [known.get(label_key(str(label))) for label in dataset.y.tolist()]
-    if all(label is None for label in found):
-        raise LabelError(_foreign_labels(source, dataset.y, classes))
+    n_known = sum(label is not None for label in found)
+    if n_known == 0 or (2 * n_known < len(found) and _are_labels_by_place(source)):
+        raise LabelError(_foreign_labels(source, dataset.y, classes, n_known))
     labels = [own if label is None else label for own, label in zip(dataset.y.tolist(), found, strict=True)]
     return replace(dataset, y=np.array(labels, dtype=object if None in found else classes.dtype))
 
@@ -78,16 +80,22 @@ def _is_file(source: str) -> bool:
     return bool(Path(source).suffix) or "/" in source or Path(source).is_file()
 
 
-def _foreign_labels(source: str, y: NDArray[Any], classes: NDArray[Any]) -> str:
-    import numpy as np
-
+def _are_labels_by_place(source: str) -> bool:
+    """Return whether the first column of a file was taken for labels, and no header says so."""
     from millet.datasets.files import split_suffix
     from millet.datasets.readers.unlabelled import label_comes_first
 
+    return _is_file(source) and label_comes_first(Path(source), split_suffix(source)[1])
+
+
+def _foreign_labels(source: str, y: NDArray[Any], classes: NDArray[Any], n_known: int) -> str:
+    import numpy as np
+
     labels, known = _few(np.unique(y).tolist()), _few(classes.tolist())
-    if _is_file(source) and label_comes_first(Path(source), split_suffix(source)[1]):
+    if _are_labels_by_place(source):
+        found = f"only {n_known} of {len(y)} cases have" if n_known else "none of them is"
         return (
-            f"The first column of {source} was read as labels ({labels}), and none of them is a class of the model "
+            f"The first column of {source} was read as labels ({labels}), and {found} a class of the model "
             f"({known}). If its rows are series without labels, add --no-labels; if not, correct the labels."
         )
     return (

@@ -74,7 +74,14 @@ def parse_labels(labels: Sequence[str]) -> NDArray[Any]:
         # Beyond 2**53 two different numbers can become one float, and two classes one.
         if all(abs(float(label)) < EXACT_IN_FLOAT for label in distinct):
             return np.array([float(label) for label in labels], dtype=np.float64)
-    return np.array([label.strip() for label in labels], dtype=np.str_)
+    # 1 and 1.0 are one class beside names, too, spelled as the first of them.
+    spelled: dict[str | float, str] = {}
+    return np.array([spelled.setdefault(_exact_key(label), label.strip()) for label in labels], dtype=np.str_)
+
+
+def _exact_key(label: str) -> str | float:
+    key = label_key(label)
+    return key if isinstance(key, str) or abs(key) < EXACT_IN_FLOAT else label.strip()
 
 
 def label_texts(y: Iterable[Any]) -> list[str]:

@@ -100,6 +100,10 @@ class Explanation:
             object.__setattr__(self, name, value)
         self._check_members()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, checks.read_only(value) if isinstance(value, np.ndarray) else value)
+
     def _check_members(self) -> None:
         for member in self.members:
             if not isinstance(member, Explanation):

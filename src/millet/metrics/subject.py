@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from millet.bags import as_bags
 from millet.checks import integer
-from millet.containers import as_cases
+from millet.containers import as_cases, is_table
 from millet.errors import ParameterError, lookup
 from millet.explanation import Explanation
 from millet.metrics.inputs import Floats, Integers, Mask, as_numbers, as_targets
@@ -223,7 +223,4 @@ class Subject:
 
 def _has_no_channels(X: Any) -> bool:
     """Return whether X is a table, or a list of series of shape (n_timepoints,)."""
-    shape = getattr(X, "shape", ())
-    if hasattr(X, "iloc"):
-        return np.isscalar(X.iloc[0, 0])
-    return len(shape) == 2 if len(shape) > 1 else np.ndim(X[0]) == 1
+    return is_table(X) or (len(getattr(X, "shape", ())) < 2 and np.ndim(X[0]) == 1)

@@ -26,6 +26,14 @@ BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTi
 
 # Encodings of longer series take much memory, and little time beside the network.
 REMEMBERED_TIMEPOINTS = 20_000
+# What a pooling returns.
+EVIDENCE_AXES = {
+    "logits": ("B", "n_classes"),
+    "scores": ("B", "n_classes", "T"),
+    "attention": ("B", "T"),
+    "contributions": ("B", "n_classes", "T"),
+    "bias": ("n_classes",),
+}
 
 
 def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
@@ -107,7 +115,7 @@ class MilletNetwork(nn.Module):
         rate = (0.0 if original else 0.1) if dropout is None else number("dropout", dropout, at_least=0, below=1)
         edge = ("zeros" if original else "replicate") if padding is None else padding
         self.backbone = _build_backbone(backbone, self.n_channels, edge)
-        self._backbone_takes_lengths = _takes_lengths(self.backbone)
+        self._backbone_takes_lengths, self._backbone_needs_lengths = _takes_and_needs_lengths(self.backbone)
         self.d_embedding = _embedding_size(self.backbone, self.n_channels)
         self.dropout = BatchDropout(rate)
         self.pooling = _build_pooling(pooling, self.d_embedding, self.n_classes)
@@ -169,8 +177,10 @@ class MilletNetwork(nn.Module):
             )
 
     def _embed(self, x: Tensor, lengths: Tensor | None) -> Tensor:
-        if lengths is None:
+        if lengths is None and not self._backbone_needs_lengths:
             return self._run_backbone(x)
+        if lengths is None:
+            lengths = _all_of_it(x)
         if self._backbone_takes_lengths:
             return self._run_backbone(x, lengths=lengths)
         return self._embed_by_length(x, lengths)
@@ -188,13 +198,21 @@ class MilletNetwork(nn.Module):
 
     def _pool(self, z: Tensor, valid: Tensor | None) -> BagOutput:
         output = self.pooling(z, valid)
-        wanted = (z.shape[0], self.n_classes)
-        came = tuple(output.logits.shape) if isinstance(output, BagOutput) else type(output).__name__
-        if came != wanted:
+        n_cases, n_timepoints, _ = z.shape
+        if not isinstance(output, BagOutput):
             raise ParameterError(
-                f"A pooling must return a BagOutput with logits (B, n_classes) = {wanted}; this one gave {came}."
+                f"A pooling must return a BagOutput with logits (B, n_classes) = {(n_cases, self.n_classes)}; "
+                f"this one gave {type(output).__name__}."
             )
-        return output  # type: ignore[no-any-return]
+        for name, axes in EVIDENCE_AXES.items():
+            part = getattr(output, name)
+            wanted = tuple({"B": n_cases, "n_classes": self.n_classes, "T": n_timepoints}[axis] for axis in axes)
+            if part is not None and tuple(part.shape) != wanted:
+                raise ParameterError(
+                    f"A pooling must return a BagOutput with {name} ({', '.join(axes)}) = {wanted}; this one gave "
+                    f"{tuple(part.shape)}."
+                )
+        return output
 
     def _embed_by_length(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Run a backbone that knows nothing of lengths on cases of equal length together."""
@@ -243,8 +261,14 @@ def _make(kind: str, build: Callable[..., nn.Module], *sizes: int, **settings: s
         ) from error
 
 
-def _takes_lengths(backbone: nn.Module) -> bool:
-    return "lengths" in inspect.signature(backbone.forward).parameters
+def _takes_and_needs_lengths(backbone: nn.Module) -> tuple[bool, bool]:
+    found = inspect.signature(backbone.forward).parameters.get("lengths")
+    return found is not None, found is not None and found.default is inspect.Parameter.empty
+
+
+def _all_of_it(x: Tensor) -> Tensor:
+    """Return the lengths of cases without padding."""
+    return torch.full((x.shape[0],), x.shape[2], device=x.device)
 
 
 def _embedding_size(backbone: nn.Module, n_channels: int) -> int:
@@ -254,7 +278,8 @@ def _embedding_size(backbone: nn.Module, n_channels: int) -> int:
     was_training = backbone.training
     try:
         with torch.no_grad():
-            z = backbone.eval()(torch.zeros(1, n_channels, 64))
+            x = torch.zeros(1, n_channels, 64)
+            z = backbone.eval()(x, **({"lengths": _all_of_it(x)} if _takes_and_needs_lengths(backbone)[1] else {}))
     except Exception as error:
         raise ParameterError(
             f"The backbone failed on a series of shape (1, {n_channels}, 64): {error}. A backbone maps (B, C, T) "

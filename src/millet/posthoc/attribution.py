@@ -41,7 +41,12 @@ def kernel_shap(model: Any, X: Any, *, n_samples: int = N_SAMPLES, **shared: Unp
     """
     integer("n_samples", n_samples, at_least=3)
     captum = _captum("kernel_shap")
-    return explain_cases("kernel_shap", _regression(captum.KernelShap, n_samples), model, X, shared)
+    regress = _regression(captum.KernelShap, n_samples)
+
+    def score(question: Question) -> Answer:
+        return regress(question) if question.n_timepoints > 1 else _all_to_the_only_one(question)
+
+    return explain_cases("kernel_shap", score, model, X, shared)
 
 
 def lime(
@@ -171,14 +176,15 @@ def _regression(make: Callable[..., Any], n_samples: int) -> Callable[[Question]
     def score(question: Question) -> Answer:
         import torch
 
+        from millet.nn.turns import seeded
+
         n_channels, n_timepoints = question.values.shape
         method = make(_remembering(_forward(question.subject)))
         seed = int(question.rng.integers(2**62))
         rows = []
         for code in question.codes.tolist():
             # captum draws from torch's global generator; it is put back afterwards.
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
+            with seeded(seed):
                 rows.append(
                     method.attribute(
                         _tensor(question, question.values),
@@ -192,6 +198,13 @@ def _regression(make: Callable[..., Any], n_samples: int) -> Callable[[Question]
         return Answer(torch.stack(rows).cpu().double().numpy())
 
     return score
+
+
+def _all_to_the_only_one(question: Question) -> Answer:
+    """Give a single timepoint all that the case has over its replacement: there are no coalitions to draw."""
+    assert question.replacement is not None  # captum's methods replace
+    gained = question.logits - question.subject.ask(question.replacement[None])[0]
+    return Answer(gained[question.codes][:, None])
 
 
 def _summed_over_channels(attribute: Callable[[Question, int], Tensor]) -> Callable[[Question], Answer]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millet.bags import Bags, as_bags
+from millet.containers import is_table
 from millet.errors import ParameterError
 from millet.metrics.models import logits_of
 
@@ -102,7 +103,7 @@ class CallableSubject(Subject):
 
     def __init__(self, model: Any, X: Any, batch_size: int) -> None:
         self._model = model
-        self._is_table = len(getattr(X, "shape", ())) == 2
+        self._is_table = is_table(X)
         super().__init__(as_bags(X, normalise=False), getattr(model, "classes_", None), batch_size)
 
     def values(self, case: int) -> Array:

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from millet.errors import TrainingError
 from millet.nn import MilletNetwork
+from millet.nn.turns import seeded
 from millet.training.callbacks import Callback
 from millet.training.cases import Labelled, inference_batches
 from millet.training.checkpoint import TrainingState, copy_weights, load_checkpoint, save_checkpoint
@@ -237,7 +238,7 @@ class _Trainer:
 
     def _reason_to_stop(self, record: EpochRecord, finite: bool) -> str:
         asked = [callback(record) for callback in self.options.callbacks if self.fabric.is_global_zero]
-        stop_asked = self._as_the_first_says(any(answer is True for answer in asked))
+        stop_asked = self._as_the_first_says(any(isinstance(answer, bool | np.bool_) and answer for answer in asked))
         if not finite:
             self._report_non_finite(record)
             return "the loss was not finite"
@@ -271,8 +272,8 @@ class _Trainer:
         taken = 0
         self.wrapped.train()
         seed = int(np.random.SeedSequence([self.options.seed, epoch, 1]).generate_state(1)[0])
-        with torch.random.fork_rng(), self._drawing_from(torch.Generator(self.fabric.device).manual_seed(seed)):
-            torch.manual_seed(seed)  # for backbones and poolings that draw by themselves
+        # Backbones and poolings that draw by themselves draw from torch's own generator.
+        with seeded(seed), self._drawing_from(torch.Generator(self.fabric.device).manual_seed(seed)):
             for start in range(0, len(order), self.batch_size):
                 if taken and self._time_is_up():
                     break

@@ -15,6 +15,7 @@ import torch
 from joblib.parallel import get_active_backend
 
 from millet.nn import MilletNetwork
+from millet.nn.turns import TURN
 from millet.training.cases import Labelled
 from millet.training.history import History
 from millet.training.loop import Options, make_fabric, train
@@ -41,8 +42,13 @@ def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple
     """Train all members, `n_jobs` of them at a time (-1: as many as there are cores).
 
     Inside a worker of joblib, which has only threads to give, they are trained one after the other: threads would
-    share torch's settings.
+    share torch's settings. Trainings that were begun in several threads take turns, for the same reason.
     """
+    with TURN:
+        return _train_all(plans, n_jobs)
+
+
+def _train_all(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple[MilletNetwork, History]]:
     threads = threads_per_member(len(plans), _timepoints_per_step(plans[0]))
     workers = min(joblib.effective_n_jobs(n_jobs), len(plans))
     if workers == 1 or getattr(get_active_backend()[0], "uses_threads", False):

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from millet.checks import integer, number
 from millet.errors import ParameterError, lookup
 
@@ -114,7 +116,8 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as JSON can hold it."""
-        return dataclasses.asdict(self)
+        values = dataclasses.asdict(self)
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
 
 RECIPES: dict[str, Recipe] = {

@@ -5,20 +5,17 @@ In:  records and column names from `csv_wide`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
+from millet.datasets.readers.columns import TIME_NAMES, find_column, find_label, folded, is_index, named
 from millet.datasets.readers.contents import Contents, Floats, check_values, stack_cases
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_number, parse_row, shorten
 from millet.errors import DatasetFormatError
-
-LABEL_NAMES = frozenset({"label", "class", "target", "y"})
-CASE_NAMES = frozenset({"case", "case_id", "id"})
-TIME_NAMES = frozenset({"time", "timepoint", "timestamp", "datetime", "date"})
 
 
 @dataclass
@@ -29,61 +26,6 @@ class _Case:
     label: str
     times: list[float] = field(default_factory=list)
     rows: list[Floats] = field(default_factory=list)
-
-
-def find_column(file: Path, names: list[str], wanted: frozenset[str], line: int | None = 1) -> int | None:
-    """Return the position of the one column that has one of the wanted names, None where there is none.
-
-    Parameters
-    ----------
-    file : Path
-        The file, for the message.
-    names : list of str
-        The header, in lower case.
-    wanted : frozenset of str
-        Names that mean the same.
-    line : int or None
-        The header's line, for the message.
-
-    Examples
-    --------
-    >>> find_column(Path("a.csv"), ["case", "time", "y", "speed"], LABEL_NAMES)
-    2
-    """
-    found = [position for position, name in enumerate(names) if name in wanted]
-    if len(found) > 1:
-        doubled = ", ".join(names[position] for position in found)
-        raise DatasetFormatError(file, f"has columns called {doubled}; expected only one of these.", line)
-    return found[0] if found else None
-
-
-def find_label(file: Path, names: list[str], line: int | None = 1) -> int | None:
-    """Return the position of the column of labels; y is one of three axes, not the label, beside x, z or a label.
-
-    Examples
-    --------
-    >>> find_label(Path("a.csv"), ["case", "y", "speed"]), find_label(Path("a.csv"), ["case", "x", "y", "z"])
-    (1, None)
-    """
-    others = LABEL_NAMES - {"y"}
-    is_axis = any(name in others or name in ("x", "z") for name in names)
-    return find_column(file, names, others if is_axis else LABEL_NAMES, line)
-
-
-def folded(header: Sequence[str]) -> list[str]:
-    """Return the names of columns as they are compared: without blanks around them, in lower case."""
-    return [name.strip().casefold() for name in header]
-
-
-def named(titles: Sequence[str]) -> tuple[str, ...]:
-    """Return names that tell channels apart, or none where these don't.
-
-    Examples
-    --------
-    >>> named(["Speed", "Force"]), named(["x", ""]), named(["x", "x"])
-    (('Speed', 'Force'), (), ())
-    """
-    return tuple(titles) if all(titles) and len(set(titles)) == len(titles) else ()
 
 
 def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list[str], case_column: int) -> Contents:
@@ -109,7 +51,7 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list
     time_column = find_column(file, names, TIME_NAMES)
     label_column = find_label(file, names)
     special = {case_column, time_column, label_column}
-    channels = [position for position, name in enumerate(names) if position not in special and (position or name)]
+    channels = [column for column in range(len(names)) if column not in special and not is_index(names, column)]
     if not channels:
         raise DatasetFormatError(file, "names no channel; expected a column of values for each.", 1)
     hint = f" If it is the time, call its column one of: {', '.join(sorted(TIME_NAMES))}."

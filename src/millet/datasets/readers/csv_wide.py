@@ -7,17 +7,26 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
+from millet.datasets.readers.columns import (
+    CASE_NAMES,
+    LABEL_NAMES,
+    check_no_counting,
+    check_values_named,
+    find_column,
+    folded,
+    is_header,
+    is_index,
+)
 from millet.datasets.readers.contents import Contents, Floats, check_values, stack_cases
-from millet.datasets.readers.csv_long import CASE_NAMES, LABEL_NAMES, find_column, folded, read_long
-from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_number, parse_row
+from millet.datasets.readers.csv_long import read_long
+from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_row
 from millet.datasets.readers.text import numbered_lines
 from millet.errors import DatasetFormatError
 
 Record = tuple[int, list[str]]
-INDEX_NAMES = ("", "unnamed: 0", "index")  # what pandas makes of an index that is written as the first column
 
 
 def read_csv(file: Path) -> Contents:
@@ -42,6 +51,7 @@ def read_csv(file: Path) -> Contents:
         raise DatasetFormatError(
             file, f"is separated by {separator}; expected commas, and decimal points. Files with tabs end in .tsv.", 1
         )
+    check_no_counting(file, *first)
     if not is_header(first[1]):
         return _read_wide(file, _before(first, records), names=None)
     names = folded(first[1])
@@ -49,40 +59,6 @@ def read_csv(file: Path) -> Contents:
     if case_column is not None:
         return read_long(file, records, first[1], case_column)
     return _read_wide(file, records, names)
-
-
-def is_header(cells: Sequence[str]) -> bool:
-    """Return whether the first row of a file names columns.
-
-    It does if a cell says label, class, target, y, case, case_id or id, or if no cell after the first is a number.
-    A row of one such word among numbers is a case of that class, unless the numbers count the columns.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        The first row.
-
-    Examples
-    --------
-    >>> is_header(["label", "0", "1", "2"]), is_header(["y", "0.3", "0.1", "0.2"]), is_header(["walk", "1", "2"])
-    (True, False, False)
-    """
-    folded = [cell.strip().casefold() for cell in cells]
-    words = [cell for cell in folded if not _is_value(cell)]
-    numbers = [cell for cell in folded if cell and _is_value(cell)]
-    if any(word in LABEL_NAMES | CASE_NAMES for word in words):
-        first = 1 if numbers[:1] == ["1"] else 0
-        counted = [str(position) for position in range(first, first + len(numbers))]
-        return len(words) > 1 or numbers == counted
-    return len(cells) > 1 and not any(_is_value(cell) for cell in folded[1:])
-
-
-def _is_value(cell: str) -> bool:
-    try:
-        parse_number(cell.upper(), MISSING_OR_EMPTY)
-    except ValueError:
-        return False
-    return True
 
 
 def _records(file: Path) -> Iterator[Record]:
@@ -106,9 +82,10 @@ def _before(first: Record, others: Iterator[Record]) -> Iterator[Record]:
 
 def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -> Contents:
     label_column = 0 if names is None else find_column(file, names, LABEL_NAMES)
-    is_indexed = names is not None and names[0] in INDEX_NAMES and label_column != 0
+    is_indexed = names is not None and is_index(names, 0) and label_column != 0
     if names is not None:
-        _check_first_column(file, [name for column, name in enumerate(names) if column != label_column], is_indexed)
+        special = {label_column, 0 if is_indexed else None}
+        check_values_named(file, [name for column, name in enumerate(names) if column not in special])
     hint = f" If it is the label, call its column one of: {', '.join(sorted(LABEL_NAMES))}."
     hint = hint if label_column is None else ""
     blocks: list[Floats] = []
@@ -132,20 +109,6 @@ def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -
     if not blocks:
         raise DatasetFormatError(file, "holds a header only; expected at least one row of data.")
     return Contents(X=stack_cases(blocks), labels=None if label_column is None else labels, lines=lines)
-
-
-def _check_first_column(file: Path, names: list[str], is_indexed: bool) -> None:
-    """Refuse a number of a case, or the like, before timepoints that are counted: it would be taken for a value."""
-    first, *others = names[1:] if is_indexed else names
-    parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in others]
-    counted = len(parts) > 1 and all(parts) and len({part[1] for part in parts if part}) == 1
-    if counted and not re.fullmatch(r".*?\d+", first):
-        raise DatasetFormatError(
-            file,
-            f"its column {first!r} seems to be no timepoint, unlike {others[0]!r}, {others[1]!r} and so on. Remove "
-            "it; if it is the label, call it label; if it is a value, give its name a number.",
-            1,
-        )
 
 
 def _without_empty_end(cells: list[str]) -> list[str]:

@@ -9,8 +9,16 @@ import numpy as np
 
 from millet.datasets.dataset import Series
 from millet.datasets.labels import label_texts
+from millet.datasets.readers.columns import (
+    CASE_NAMES,
+    LABEL_NAMES,
+    check_values_named,
+    find_label,
+    folded,
+    is_index,
+    named,
+)
 from millet.datasets.readers.contents import Contents, Floats, check_every_case, stack_cases
-from millet.datasets.readers.csv_long import CASE_NAMES, LABEL_NAMES, find_label, folded, named
 from millet.errors import DatasetFormatError, import_extra
 
 
@@ -37,8 +45,8 @@ def read_parquet(file: Path) -> Contents:
         ) from error
     names = folded(table.column_names)
     label_column = find_label(file, names, line=None)
-    # pandas stores an index without a name under this one.
-    columns = [c for c, name in enumerate(names) if c != label_column and not name.startswith("__index_level_")]
+    index = {c for c, name in enumerate(table.column_names) if name in _index_columns(table) or is_index(names, c)}
+    columns = [c for c in range(len(names)) if c != label_column and c not in index]
     if not table.num_rows or not columns:
         raise DatasetFormatError(file, f"holds {table.num_rows} rows and {len(columns)} columns of values.")
     if set(names) & CASE_NAMES:
@@ -50,11 +58,19 @@ def read_parquet(file: Path) -> Contents:
     are_lists = [_is_list(pyarrow, table.schema.field(c).type) for c in columns]
     if any(are_lists) and not all(are_lists):
         raise DatasetFormatError(file, "mixes columns of lists and of numbers; expected one kind beside the label.")
+    if not are_lists[0]:
+        check_values_named(file, [names[c] for c in columns], line=None)
     X = _read_lists(file, pyarrow, table, columns) if are_lists[0] else _read_wide(file, pyarrow, table, columns)
     check_every_case(file, X)
     labels = None if label_column is None else label_texts(table.column(label_column).to_pylist())
     titles = [table.column_names[c].strip() for c in columns] if are_lists[0] else []
     return Contents(X=X, labels=labels, channel_names=named(titles))
+
+
+def _index_columns(table: Any) -> list[str]:
+    """Return the columns that are a data frame's index, as pandas has noted; a range is stored in no column."""
+    noted = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in noted if isinstance(name, str)]
 
 
 def _is_list(pyarrow: Any, kind: Any) -> bool:

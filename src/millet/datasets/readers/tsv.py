@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from millet.datasets.readers.columns import check_no_counting, is_header
 from millet.datasets.readers.contents import Contents
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, SeriesParser, shorten
 from millet.datasets.readers.text import filled_lines
@@ -34,18 +35,32 @@ def read_tsv(file: Path) -> Contents:
     for number, line in filled_lines(file):
         if parser is None:
             delimiter = find_delimiter(line)
+            _check_no_header(file, number, line.split(delimiter))
             parser = SeriesParser(file, delimiter, MISSING_OR_EMPTY, equal_length=True)
         label, *values = line.split(delimiter, maxsplit=1)
         if not values:
             raise DatasetFormatError(
                 file, f"found only {shorten(line)}; expected a label and values, separated by tabs.", number
             )
-        labels.append(label.strip())
+        labels.append(_unquoted(label.strip()))
         lines.append(number)
         parser.add(number, values)
     if parser is None:
         raise DatasetFormatError(file, "is empty; expected one case a line: a label, then values.")
     return Contents(X=parser.finish(), labels=labels, lines=lines)
+
+
+def _check_no_header(file: Path, number: int, cells: list[str]) -> None:
+    """Refuse names of columns, which would be taken for a case."""
+    check_no_counting(file, number, cells)
+    if is_header(cells):
+        raise DatasetFormatError(
+            file, "names columns, and this format has no header. Remove this row, or write a .csv file.", number
+        )
+
+
+def _unquoted(label: str) -> str:
+    return label[1:-1] if len(label) > 1 and label[0] == label[-1] == '"' else label
 
 
 def find_delimiter(line: str) -> str | None:

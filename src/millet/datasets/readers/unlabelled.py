@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from millet.datasets.readers.columns import check_no_counting, is_header
 from millet.datasets.readers.contents import Contents
-from millet.datasets.readers.csv_wide import is_header
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, SeriesParser
 from millet.datasets.readers.text import filled_lines
 from millet.datasets.readers.tsv import find_delimiter
@@ -40,6 +40,8 @@ def read_unlabelled(path: Path, suffix: str) -> Contents:
     parser: SeriesParser | None = None
     for number, line in filled_lines(path):
         delimiter = "," if is_csv else find_delimiter(line)
+        if parser is None:
+            check_no_counting(path, number, line.replace('"', "").split(delimiter))
         parser = parser or SeriesParser(path, delimiter, MISSING_OR_EMPTY, equal_length=not is_csv)
         # As in labelled files, numbers may stand in quotes, and empty cells at the end of a row end the series.
         parser.add(number, [line.replace('"', "").rstrip(" ,") if is_csv else line])

@@ -1,0 +1,163 @@
+"""Columns of tables: what their names mean, and whether a row names them at all.
+
+In:  the first row of a text file, or the names that a table has. Out: positions, for every reader of tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_number
+from millet.errors import DatasetFormatError
+
+LABEL_NAMES = frozenset({"label", "class", "target", "y"})
+CASE_NAMES = frozenset({"case", "case_id", "id"})
+TIME_NAMES = frozenset({"time", "timepoint", "timestamp", "datetime", "date"})
+INDEX_NAMES = frozenset({"", "unnamed: 0", "index"})
+"""What pandas makes of an index that is written as the first column."""
+# A row of fewer cells than these that count may well be a short series.
+COUNTING_CELLS = 4
+
+
+def find_column(file: Path, names: list[str], wanted: frozenset[str], line: int | None = 1) -> int | None:
+    """Return the position of the one column that has one of the wanted names, None where there is none.
+
+    Parameters
+    ----------
+    file : Path
+        The file, for the message.
+    names : list of str
+        The header, in lower case.
+    wanted : frozenset of str
+        Names that mean the same.
+    line : int or None
+        The header's line, for the message.
+
+    Examples
+    --------
+    >>> find_column(Path("a.csv"), ["case", "time", "y", "speed"], LABEL_NAMES)
+    2
+    """
+    found = [position for position, name in enumerate(names) if name in wanted]
+    if len(found) > 1:
+        doubled = ", ".join(names[position] for position in found)
+        raise DatasetFormatError(file, f"has columns called {doubled}; expected only one of these.", line)
+    return found[0] if found else None
+
+
+def find_label(file: Path, names: list[str], line: int | None = 1) -> int | None:
+    """Return the position of the column of labels; y is one of three axes, not the label, beside x, z or a label.
+
+    Examples
+    --------
+    >>> find_label(Path("a.csv"), ["case", "y", "speed"]), find_label(Path("a.csv"), ["case", "x", "y", "z"])
+    (1, None)
+    """
+    others = LABEL_NAMES - {"y"}
+    is_axis = any(name in others or name in ("x", "z") for name in names)
+    return find_column(file, names, others if is_axis else LABEL_NAMES, line)
+
+
+def folded(header: Sequence[str]) -> list[str]:
+    """Return the names of columns as they are compared: without blanks around them, in lower case."""
+    return [name.strip().casefold() for name in header]
+
+
+def named(titles: Sequence[str]) -> tuple[str, ...]:
+    """Return names that tell channels apart, or none where these don't.
+
+    Examples
+    --------
+    >>> named(["Speed", "Force"]), named(["x", ""]), named(["x", "x"])
+    (('Speed', 'Force'), (), ())
+    """
+    return tuple(titles) if all(titles) and len(set(titles)) == len(titles) else ()
+
+
+def is_index(names: Sequence[str], column: int) -> bool:
+    """Return whether a column is the index of a data frame.
+
+    Examples
+    --------
+    >>> is_index(["unnamed: 0", "index"], 0), is_index(["unnamed: 0", "index"], 1)
+    (True, False)
+    """
+    return column == 0 and names[0] in INDEX_NAMES
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Return whether the first row of a file names columns.
+
+    It does if a cell says label, class, target, y, case, case_id or id, or if no cell after the first is a number.
+    A row of one such word among numbers is a case of that class, unless the numbers count the columns.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The first row.
+
+    Examples
+    --------
+    >>> is_header(["label", "0", "1", "2"]), is_header(["y", "0.3", "0.1", "0.2"]), is_header(["walk", "1", "2"])
+    (True, False, False)
+    """
+    folded = [cell.strip().casefold() for cell in cells]
+    words = [cell for cell in folded if not _is_value(cell)]
+    numbers = [cell for cell in folded if cell and _is_value(cell)]
+    if any(word in LABEL_NAMES | CASE_NAMES for word in words):
+        first = 1 if numbers[:1] == ["1"] else 0
+        counted = [str(position) for position in range(first, first + len(numbers))]
+        return len(words) > 1 or numbers == counted
+    return len(cells) > 1 and not any(_is_value(cell) for cell in folded[1:])
+
+
+def check_no_counting(file: Path, line: int, cells: Sequence[str]) -> None:
+    """Refuse a first row that counts the columns from 0: a data frame's header, which would be taken for a case.
+
+    Examples
+    --------
+    >>> check_no_counting(Path("a.csv"), 1, ["0", "0.1", "0.2", "0.3"])
+    >>> check_no_counting(Path("a.csv"), 1, ["0", "1", "2", "3"])
+    Traceback (most recent call last):
+        ...
+    millet.errors.DatasetFormatError: a.csv, line 1: counts the columns from 0, ...
+    """
+    counted = [cell.strip() for cell in cells]
+    counted = counted[1:] if counted[:1] == [""] else counted
+    if len(counted) >= COUNTING_CELLS and counted == [str(column) for column in range(len(counted))]:
+        raise DatasetFormatError(
+            file,
+            "counts the columns from 0, as the header of a data frame does that has no names for them. Remove this "
+            "row (in pandas: to_csv(..., header=False, index=False)), or name the columns; if it is a series, write "
+            "its values with a decimal point.",
+            line,
+        )
+
+
+def check_values_named(file: Path, names: Sequence[str], line: int | None = 1) -> None:
+    """Refuse columns of values of which there are none, or the first is the number of a case or the like.
+
+    That would be taken for a value; other columns count timepoints.
+    """
+    if not names:
+        raise DatasetFormatError(file, "names no column of values.", line)
+    first, *others = names
+    parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in others]
+    counted = len(parts) > 1 and all(parts) and len({part[1] for part in parts if part}) == 1
+    if counted and not re.fullmatch(r".*?\d+", first):
+        raise DatasetFormatError(
+            file,
+            f"its column {first!r} seems to be no timepoint, unlike {others[0]!r}, {others[1]!r} and so on. Remove "
+            "it; if it is the label, call it label; if it is a value, give its name a number.",
+            line,
+        )
+
+
+def _is_value(cell: str) -> bool:
+    try:
+        parse_number(cell.upper(), MISSING_OR_EMPTY)
+    except ValueError:
+        return False
+    return True
