@@ -4,8 +4,11 @@ import os
 import signal
 import time
 
+import joblib
+import numpy as np
 import pytest
 
+from millet import MilletClassifier
 from millet.benchmark import load_experiment, read_rows, run_benchmark
 from millet.benchmark.backends import open_pool
 from millet.errors import ParameterError
@@ -61,3 +64,15 @@ def test_a_scheduler_that_is_not_there_is_an_error_that_says_how_to_start_one(mo
     ):
         pass
     assert time.monotonic() - started < 20
+
+
+@pytest.mark.filterwarnings("ignore")  # of Dask's own making
+def test_members_are_trained_by_a_dask_that_works_in_threads(bumps):
+    distributed = pytest.importorskip("distributed")
+    X, y = bumps
+    parameters = {"n_epochs": 1, "n_estimators": 2, "random_state": 0, "verbose": 0}
+    alone = MilletClassifier("lite", n_jobs=1, **parameters).fit(X, y).logits(X)
+    options = {"processes": False, "n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    with distributed.Client(**options), joblib.parallel_config("dask"):
+        found = MilletClassifier("lite", n_jobs=2, **parameters).fit(X, y)
+    assert np.array_equal(found.logits(X), alone)

@@ -300,6 +300,11 @@ def test_what_was_fitted_is_saved_and_not_what_was_set_since(bumps, tmp_path, na
         clf.set_params(warm_start=True).fit(X, y)
 
 
+def test_a_warm_start_knows_the_same_number_of_numpy(bumps):
+    clf = quick("lite", n_epochs=1, dropout=0.5, warm_start=True).fit(*bumps)
+    clf.set_params(dropout=np.float64(0.5)).fit(*bumps)
+
+
 def test_numbers_of_numpy_may_be_parameters(bumps, tmp_path):
     X, y = bumps
     codes = (y == "bump").astype(np.int64)
@@ -327,7 +332,14 @@ def test_a_fit_that_was_refused_leaves_the_checkpoint_folder_free(bumps, tmp_pat
     X, y = bumps
     with pytest.raises(UnknownNameError, match="Did you mean 'conjunctive'"):
         quick("lite", "conjuctive", checkpoint_dir=tmp_path / "run").fit(X, y)
+    with pytest.raises(ParameterError, match="early_stopping can't set"):
+        quick("lite", early_stopping=True, validation_fraction=0.01, checkpoint_dir=tmp_path / "run").fit(X, y)
+    assert not (tmp_path / "run").exists()
     quick("lite", n_epochs=1, checkpoint_dir=tmp_path / "run").fit(X, y)
+    for checkpoint in (tmp_path / "run").glob("member-*"):
+        checkpoint.unlink()
+    with pytest.raises(StorageError, match="another run"):
+        quick("lite", n_epochs=1, learning_rate=0.1, checkpoint_dir=tmp_path / "run").fit(X, y)
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="checkpoint_dir must be a folder"):
         quick("lite", n_epochs=1, checkpoint_dir=tmp_path / "file").fit(X, y)
@@ -406,6 +418,11 @@ def test_channels_of_frames_are_told_apart_by_their_names(bumps, tmp_path):
             fitted.predict(swapped)
     with pytest.raises(SeriesError, match=r"case 1 has \['down', 'up'\]"):
         clf.predict([frames[0], swapped[1]])
+    nested = pd.DataFrame({"down": [pd.Series(-row) for row in X[:, 0]], "up": [pd.Series(row) for row in X[:, 0]]})
+    with pytest.raises(SeriesError, match="must be those of the training series"):
+        clf.predict(nested)
+    single = quick("lite", n_epochs=1).fit([frame[["up"]] for frame in frames], y)
+    single.predict([frame[["up"]].rename(columns={"up": f"case {n}"}) for n, frame in enumerate(frames)])
 
 
 def test_arrays_beside_a_frame_are_not_asked_for_names(bumps):

@@ -290,3 +290,13 @@ def test_what_is_unknown_is_null_in_json_and_said_in_the_table(saved, tmp_path):
 def test_one_metric_needs_no_list(web_traffic):
     row = evaluate(lambda X: np.tile(np.arange(10.0), (len(X), 1)), web_traffic, metrics="accuracy")
     assert row["accuracy"] == 0.1
+
+
+def test_an_explanation_in_another_order_is_refused_beside_the_dataset(classifier, web_traffic):
+    explanation = classifier.explain(web_traffic.X)
+    order = np.arange(len(web_traffic))[::-1]
+    with pytest.raises(ParameterError, match=r"of cases 19, 18, .* dataset.take\(explanation.cases\)"):
+        evaluate(classifier, web_traffic, explanation=explanation[order], metrics="ndcg_at_n")
+    turned = evaluate(classifier, web_traffic.take(order), explanation=explanation[order], metrics="ndcg_at_n")
+    same = evaluate(classifier, web_traffic, explanation=explanation, metrics="ndcg_at_n")
+    assert turned["ndcg_at_n"] == pytest.approx(same["ndcg_at_n"])

@@ -556,6 +556,15 @@ def test_the_index_of_a_frame_is_no_timepoint(tmp_path, index):
     assert dataset.y.tolist() == ["a", "b", "a"]
 
 
+def test_an_index_is_known_without_the_notes_of_pandas_and_a_channel_may_be_called_index(tmp_path):
+    write_table(tmp_path / "a.parquet", t0=[1.0, 2.0], t1=[3.0, 4.0], __index_level_0__=[5, 9])
+    assert load_file(tmp_path / "a.parquet").X.tolist() == [[[1, 3]], [[2, 4]]]
+    write_table(tmp_path / "b.parquet", index=[[1.0, 2.0]], x=[[3.0, 4.0]])
+    assert load_file(tmp_path / "b.parquet").X.tolist() == [[[1, 2], [3, 4]]]
+    pd.DataFrame({"t0": [1.0], "t1": [2.0]}, index=pd.Index([7], name="id")).to_parquet(tmp_path / "c.parquet")
+    assert load_file(tmp_path / "c.parquet").X.tolist() == [[[1, 2]]]
+
+
 @pytest.mark.parametrize("index", ["", "index", "Unnamed: 0"])
 def test_the_index_of_a_long_table_is_no_channel(tmp_path, index):
     rows = "".join(f"{row},{row // 2},{row % 2},{'ab'[row // 2]},{row / 2}\n" for row in range(4))
@@ -584,6 +593,7 @@ def test_labels_may_be_quoted_and_spelled_in_two_ways(tmp_path):
     train, test = load_splits(tmp_path / "Q_TRAIN.tsv", tmp_path / "Q_TEST.tsv", "Q")
     assert train.y.tolist() == test.y.tolist() == ["1", "a"]
     assert train.classes.tolist() == ["1", "a"]
+    assert parse_labels(["1e1", "10", "v1.0", "v1", "a"]).tolist() == ["1e1", "10", "v1.0", "v1", "a"]
 
 
 def test_null_in_parquet_is_missing_and_numbers_may_be_whole(tmp_path):
@@ -632,11 +642,13 @@ BAD_TEXT = {
     "blank tsv": ("a.tsv", "\n \n", "is empty"),
     "tsv without values": ("a.tsv", "1\n", "line 1: found only '1'"),
     "tsv with an empty series": ("a.tsv", "1\t\n", "line 1"),
-    "tsv with a header": ("a.tsv", "label\tt0\n1\t2\n", "line 1: names columns, and this format has no header"),
+    "tsv with a header": ("a.tsv", "label\tt0\n1\t2\n", "line 1: value 1 .* 't0'"),
     "tsv that counts": ("a.tsv", "0\t1\t2\t3\n1\t2\t3\t4\n", "line 1: counts the columns from 0"),
-    "tsv with names and counts": ("a.tsv", "label\t0\t1\t2\n1\t2\t3\t4\n", "line 1: names columns"),
+    "tsv with names and counts": ("a.tsv", "label\t0\t1\t2\n1\t2\t3\t4\n", "line 1: counts the columns"),
     "csv that counts": ("a.csv", "0,1,2,3\n1,2,3,4\n", "line 1: counts the columns from 0"),
     "csv that counts beside an index": ("a.csv", ",0,1,2,3\n0,1,2,3,4\n", "line 1: counts the columns from 0"),
+    "csv that counts beside a named index": ("a.csv", "index,0,1,2,3\n0,1,2,3,4\n", "line 1: counts the columns"),
+    "tsv that counts beside an index": ("a.tsv", "index\t0\t1\t2\t3\n0\t1\t2\t3\t4\n", "line 1: counts the columns"),
     "csv of labels alone": ("a.csv", "label\na\nb\n", "names no column of values"),
     "csv of index and labels": ("a.csv", "index,label\n0,a\n1,b\n", "names no column of values"),
     "tsv with a word": ("a.tsv", "1\t2\t3\n\n1\tx\t3\n", "line 3: value 1 .* 'x'; expected a number"),

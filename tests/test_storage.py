@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from millet import MilletClassifier
+from millet import MilletClassifier, load_classifier
 from millet.errors import StorageError
+from millet.nn import ConjunctivePooling, MilletNetwork
 from millet.storage import load_model, save_model
 from millet.training import Recipe
 
@@ -210,3 +211,43 @@ def test_weights_that_are_no_safetensors_are_refused_even_with_the_right_digest(
     edit(folder, members=[entry])
     with pytest.raises(StorageError, match="can't be read"):
         MilletClassifier.load(folder)
+
+
+@pytest.mark.parametrize("pooling", ["conjunctive", "gap"])
+@pytest.mark.parametrize("padding", ["zeros", "replicate"])
+def test_a_fine_tuned_network_is_loaded_as_any_other(bumps, tmp_path, pooling, padding):
+    X, y = bumps
+    network = MilletNetwork(1, 2, "lite", pooling, padding=padding)
+    clf = MilletClassifier(network.backbone, network.pooling, n_epochs=1, random_state=0, n_jobs=1).fit(X, y)
+    clf.save(tmp_path)
+    loaded = load_classifier(tmp_path)
+    assert (loaded.backbone, loaded.pooling, loaded.padding) == ("lite", pooling, padding)
+    assert np.array_equal(loaded.logits(X), clf.logits(X))
+
+
+def test_a_pooling_of_an_unusual_size_is_code_of_ones_own(bumps, tmp_path):
+    X, y = bumps
+    network = MilletNetwork(1, 2, "lite")
+    pooling = ConjunctivePooling(network.d_embedding, 2, d_attention=3)
+    clf = MilletClassifier("lite", pooling, n_epochs=1, random_state=0, n_jobs=1).fit(X, y)
+    clf.save(tmp_path)
+    with pytest.raises(StorageError, match="a pooling of your own"):
+        MilletClassifier.load(tmp_path)
+    assert np.array_equal(MilletClassifier.load(tmp_path, pooling=pooling).logits(X), clf.logits(X))
+
+
+def test_another_class_than_that_of_the_model_is_refused(bumps, tmp_path):
+    class Other(OwnBackbone):
+        pass
+
+    MilletClassifier(OwnBackbone, n_epochs=1, random_state=0, n_jobs=1).fit(*bumps).save(tmp_path)
+    with pytest.raises(StorageError, match=r"made with the backbone .*OwnBackbone, not with .*Other"):
+        MilletClassifier.load(tmp_path, backbone=Other)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_a_given_backbone_may_be_of_another_precision(bumps, dtype):
+    backbone = MilletNetwork(1, 2, "lite").to(dtype).backbone
+    clf = MilletClassifier(backbone, n_epochs=1, random_state=0, n_jobs=1).fit(*bumps)
+    assert next(clf.networks_[0].parameters()).dtype == torch.float32
+    assert next(backbone.parameters()).dtype == dtype, "the given one is left alone"

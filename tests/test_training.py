@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import random
 import signal
+import threading
 import time
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from millet.bags import as_bags
 from millet.errors import MilletError, ParameterError, StorageError, TrainingError, UnknownNameError
 from millet.nn import MilletNetwork, recomputation
+from millet.nn.turns import seeded, turn_to_train
 from millet.training import (
     RECIPES,
     EpochRecord,
@@ -563,3 +565,58 @@ def test_memory_is_kept_inside_the_block_and_given_back_after_it(monkeypatch):
     monkeypatch.setattr(memory, "_glibc", lambda: None)
     with memory.reusing_memory():
         pass
+
+
+def _has_its_turn():
+    with turn_to_train(), seeded(0):
+        pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_does_not_wait_for_threads_that_it_has_not():
+    has_it, may_end = threading.Event(), threading.Event()
+
+    def hold():
+        with turn_to_train(), seeded(0):
+            has_it.set()
+            may_end.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        has_it.wait()
+        child = multiprocessing.get_context("fork").Process(target=_has_its_turn)
+        child.start()
+        child.join(timeout=60)
+        ended = child.exitcode
+        child.kill()
+    finally:
+        may_end.set()
+        thread.join()
+    assert ended == 0
+
+
+def test_the_generator_is_free_while_others_train():
+    has_it, may_end, done = threading.Event(), threading.Event(), threading.Event()
+
+    def train_for_long():
+        with turn_to_train():
+            has_it.set()
+            may_end.wait()
+
+    def draw():
+        with seeded(0):
+            torch.rand(3)
+        done.set()
+
+    before = torch.get_rng_state()
+    threads = [threading.Thread(target=target, daemon=True) for target in (train_for_long, draw)]
+    threads[0].start()
+    has_it.wait()
+    threads[1].start()
+    assert done.wait(timeout=60)
+    assert torch.equal(torch.get_rng_state(), before)
+    may_end.set()
+    for thread in threads:
+        thread.join()

@@ -470,3 +470,18 @@ def test_facts_name_code_of_ones_own(bumps):
     assert (
         model_facts(classifier.set_params(pooling=classifier.networks_[0].pooling))["Pooling"] == "ConjunctivePooling"
     )
+
+
+def test_a_report_refuses_the_cases_of_a_dataset_in_another_order(tmp_path):
+    test = millet.make_web_traffic(2, sampling_interval=60, random_state=0)
+    codes = np.searchsorted(test.classes, test.y)
+    explanation = millet.Explanation(
+        series=test.X,
+        lengths=np.full(len(test), test.X.shape[2]),
+        scores=np.zeros((len(test), 10, test.X.shape[2])),
+        logits=np.eye(10)[codes],
+        classes=test.classes,
+    )
+    with pytest.raises(ParameterError, match="in another order"):
+        write_report(tmp_path / "a.html", explanation[::-1], dataset=test)
+    write_report(tmp_path / "a.html", explanation[::-1], dataset=test.take(np.arange(len(test))[::-1]))

@@ -17,6 +17,7 @@ from sklearn.utils import Tags
 
 from millet.bags import Bags, remove_timepoints
 from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed, warn_of_constants
+from millet.description import plain_parameter
 from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
 from millet.fitting import architecture_of, check_device, check_parameters, choose_hardware, fit_members
@@ -351,6 +352,7 @@ def _check_finite(logits: NDArray[np.float64]) -> None:
 
 
 def _is_same(value: Any, other: Any) -> bool:
+    value, other = plain_parameter(value), plain_parameter(other)
     plain = (str, int, float, type(None))
     return value == other if isinstance(value, plain) and isinstance(other, plain) else value is other
 

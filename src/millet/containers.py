@@ -59,7 +59,9 @@ def is_table(X: Any) -> bool:
 
 
 def channel_columns(X: Any) -> list[str]:
-    """Return what the channels are called where each case is a data frame; nothing where columns have no names.
+    """Return what several channels are called: the columns of a frame of series, or of a frame for each case.
+
+    Nothing where they have no names. A single channel can't be mixed up with another, whatever it is called.
 
     Examples
     --------
@@ -67,10 +69,12 @@ def channel_columns(X: Any) -> list[str]:
     >>> channel_columns([pd.DataFrame({"up": [1.0, 2.0], "down": [3.0, 4.0]})]), channel_columns([[1.0, 2.0]])
     (['up', 'down'], [])
     """
-    if not isinstance(X, list | tuple) or not X:
-        return []
-    columns = list(getattr(X[0], "columns", ()))
-    return columns if all(isinstance(name, str) for name in columns) else []
+    if isinstance(X, list | tuple):
+        frame = X[0] if X else None
+    else:
+        frame = None if is_table(X) else X
+    columns = list(getattr(frame, "columns", ()))
+    return columns if len(columns) > 1 and all(isinstance(name, str) for name in columns) else []
 
 
 def _plain(item: Any) -> Any:

@@ -54,7 +54,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
         series of other lengths.
     channel_columns_ : list of str
-        What the channels were called where each case was a data frame; later ones must be called the same.
+        What several channels were called where data frames said so; later ones must be called the same.
     normalisation_ : bool or ChannelScale
         Whether each channel of each series is z-normalised, or how channels are scaled in all series alike.
     training_summary_ : dict
@@ -241,9 +241,9 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the names of a data frame's columns, or compare them with those in training.
 
-        Only the columns of a table have names that could be compared; what it was turned into has none.
+        Only the columns of a table are features; those of a frame of series are channels, compared by themselves.
         """
-        if not reset and not hasattr(X, "columns") and not is_table(X):
+        if not reset and not is_table(X):
             return
         try:
             validate_data(self, X, reset=reset, skip_check_array=True, ensure_2d=False)

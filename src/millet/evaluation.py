@@ -16,6 +16,7 @@ from millet.checks import integer
 from millet.datasets import Dataset
 from millet.errors import LabelError, ParameterError, lookup
 from millet.explanation import Explanation
+from millet.explanation.matching import check_same_cases
 from millet.metrics import agreement, aup, auprc, aur, entropy, gini, ndcg_at_n
 from millet.metrics.aopc import faithfulness_of
 from millet.metrics.erasure import lost_probability
@@ -154,7 +155,7 @@ class _Evidence:
         predicted = subject.targets(None)
         self.available = {"labels"} if codes is not None else set()
         if explanation is not None:
-            scores = _class_scores(explanation, subject, classes)[:, :, :longest]
+            scores = _class_scores(explanation, dataset, subject, classes)[:, :, :longest]
             self.of_predicted = scores[rows, predicted]
             self.available.add("scores")
             if codes is not None:
@@ -203,7 +204,7 @@ def _explained(model: Any, X: Any) -> Explanation | None:
     return explanation
 
 
-def _class_scores(explanation: Any, subject: Subject, classes: NDArray[Any]) -> Floats:
+def _class_scores(explanation: Any, dataset: Dataset, subject: Subject, classes: NDArray[Any]) -> Floats:
     """Return scores (n_cases, n_classes, n_timepoints), judged."""
     if isinstance(explanation, Explanation):
         if explanation.classes.tolist() != classes.tolist():
@@ -213,6 +214,7 @@ def _class_scores(explanation: Any, subject: Subject, classes: NDArray[Any]) -> 
             )
         if not np.array_equal(explanation.lengths, subject.lengths):
             raise ParameterError("The explanation must be of the dataset's cases; their number or lengths differ.")
+        check_same_cases(explanation, dataset.X)
         explanation = explanation.scores
     scores = as_numbers("explanation", explanation)
     wanted = (*subject.logits.shape, int(subject.lengths.max()))

@@ -12,9 +12,9 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -70,6 +70,7 @@ def fit_members(
     seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]
     device, precision = choose_hardware(classifier.device, recipe.precision)
     folder = None if classifier.checkpoint_dir is None else Path(classifier.checkpoint_dir)
+    begun = _begun(classifier, bags, codes, classes, previous, seeds, precision)
     if folder is not None:
         prepared = {
             "data": data["fingerprint"],
@@ -77,16 +78,13 @@ def fit_members(
             "computes in": precision,
             **_given_weights([*previous, classifier.backbone, classifier.pooling]),
         }
-        seeds = _claim_checkpoints(folder, classifier, recipe, prepared, seeds)
-    training, validation = _split(classifier, bags, codes, seeds[0])
-    weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
+        found = _claim_checkpoints(folder, classifier, recipe, prepared, seeds)
+        if found != seeds:
+            seeds = found
+            begun = _begun(classifier, bags, codes, classes, previous, seeds, precision)
+    training, validation, weights, networks = begun
     plans = []
-    for member, seed in enumerate(seeds):
-        network = (
-            _as_trained_in(precision, copy.deepcopy(previous[member]))
-            if member < len(previous)
-            else _new_network(classifier, bags.n_channels, len(classes), seed)
-        )
+    for member, (seed, network) in enumerate(zip(seeds, networks, strict=True)):
         options = Options(
             seed=seed,
             class_weights=weights,
@@ -124,6 +122,36 @@ def fit_members(
     return [network for network, _ in trained], history, summary
 
 
+class _Begun(NamedTuple):
+    """All that a training begins with."""
+
+    training: Labelled
+    validation: Labelled | None
+    weights: list[float] | None
+    networks: list[MilletNetwork]
+
+
+def _begun(
+    classifier: Any,
+    bags: Bags,
+    codes: Codes,
+    classes: NDArray[Any],
+    previous: Sequence[MilletNetwork],
+    seeds: Sequence[int],
+    precision: str,
+) -> _Begun:
+    """Return what these seeds begin with, or refuse parameters that nothing can begin with."""
+    training, validation = _split(classifier, bags, codes, seeds[0])
+    weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
+    networks = [
+        copy.deepcopy(previous[member])
+        if member < len(previous)
+        else _new_network(classifier, bags.n_channels, len(classes), seed)
+        for member, seed in enumerate(seeds)
+    ]
+    return _Begun(training, validation, weights, [_as_trained_in(precision, network) for network in networks])
+
+
 def _warn_of_little_learnt(losses: Sequence[float], codes: Codes, weights: Sequence[float] | None) -> None:
     """Warn where a training ended with a loss near that of knowing nothing but how frequent classes are."""
     counts = np.bincount(codes) * (1.0 if weights is None else np.asarray(weights)[: codes.max() + 1])
@@ -151,7 +179,7 @@ def check_parameters(classifier: Any) -> Recipe:
     jobs(classifier.n_jobs)
     check_device(classifier.device)
     callbacks = classifier.callbacks
-    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+    if not isinstance(callbacks, Iterable) or not all(map(callable, callbacks)):
         raise ParameterError(f"callbacks must be a list of callables that take an EpochRecord; got {callbacks!r}.")
     return as_recipe(
         classifier.recipe,
@@ -186,7 +214,7 @@ def _new_network(classifier: Any, n_channels: int, n_classes: int, seed: int) ->
 
 
 def _as_trained_in(precision: str, network: MilletNetwork) -> MilletNetwork:
-    """Return a network in the precision of a new one; to other precisions Fabric converts networks itself."""
+    """Return a network in single precision, in which a given one may not be; to others Fabric converts it itself."""
     return network.float() if precision in ("32-true", "16-mixed", "bf16-mixed") else network
 
 
@@ -283,18 +311,17 @@ def _claim_checkpoints(
     given = classifier.get_params(deep=False)
     parameters = {name: repr(plain_parameter(value)) for name, value in given.items() if name not in irrelevant}
     run = {"recipe": recipe.to_dict(), "parameters": parameters, **prepared}
-    seeded = classifier.random_state is not None
+    has_seed = classifier.random_state is not None
     path = folder / "run.json"
     if folder.exists() and not folder.is_dir():
         raise StorageError(f"checkpoint_dir must be a folder; {folder} is a file.")
-    # Where there is no checkpoint yet, as after a fit that was refused, there is nothing to go on from.
-    if path.exists() and any(folder.glob("member-*")):
+    if path.exists():
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             found_seeds = [int(seed) for seed in found.pop("seeds")]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StorageError(f"{path} is damaged ({error}); delete {folder} to start anew.") from None
-        if found != run or (seeded and found_seeds != seeds):
+        if found != run or (has_seed and found_seeds != seeds):
             changed = sorted(_differences(found, run)) or ["random_state"]
             raise StorageError(
                 f"{folder} holds the checkpoints of another run (different: {', '.join(changed)}). "

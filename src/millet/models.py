@@ -25,7 +25,7 @@ from millet.description import (
 from millet.errors import StorageError
 from millet.explanation.document import encode_labels
 from millet.fitting import architecture_of, build_network
-from millet.nn import MilletNetwork
+from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.nn.turns import seeded
 from millet.training import EpochRecord, History, Recipe
 
@@ -36,13 +36,34 @@ TRANSIENT = ("callbacks", "checkpoint_dir", "verbose", "n_jobs", "device")
 
 def describe_classifier(classifier: Any) -> dict[str, Any]:
     """Return everything about a fitted classifier but its weights."""
-    parameters = classifier.get_params(deep=False) | classifier.architecture_
+    parameters = classifier.get_params(deep=False) | classifier.architecture_ | _own_parts(classifier)
     return {
         **describe_input(KIND, classifier),
         "parameters": {name: _encode_parameter(value) for name, value in parameters.items() if name not in TRANSIENT},
         "preprocessing": describe_preprocessing(classifier.normalisation_),
         "history": [[_finite(value) for value in record] for record in classifier.history_],
     }
+
+
+def _own_parts(classifier: Any) -> dict[str, Any]:
+    """Return a backbone and a pooling of MILLET's that were given as modules or classes by name, and the padding."""
+    network, given = classifier.networks_[0], classifier.architecture_
+    found: dict[str, Any] = {}
+    backbones = {kind: name for name, kind in BACKBONES.items()}
+    if not isinstance(given["backbone"], str) and type(network.backbone) in backbones:
+        found["backbone"] = backbones[type(network.backbone)]
+        found["padding"] = next(part.edge for part in network.backbone.modules() if hasattr(part, "edge"))
+    poolings = {kind: name for name, kind in POOLINGS.items()}
+    if not isinstance(given["pooling"], str) and type(network.pooling) in poolings:
+        with seeded(0):  # which weights are drawn does not matter
+            usual = type(network.pooling)(network.d_embedding, network.n_classes)
+        if _shapes(usual) == _shapes(network.pooling):
+            found["pooling"] = poolings[type(network.pooling)]
+    return found
+
+
+def _shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(weight.shape) for name, weight in module.state_dict().items()}
 
 
 def encode_network(network: MilletNetwork) -> bytes:
@@ -123,6 +144,9 @@ def _own_code(name: str, stored: Any, given: Any, folder: object) -> Any:
             f"{folder} was made with a {name} of your own, {stored.get('code')}; code is not stored. "
             f"Pass it again: MilletClassifier.load(folder, {name}=...)."
         )
+    kind = given if isinstance(given, type) else type(given)
+    if str(stored.get("code")).rpartition(".")[2] != kind.__qualname__.rpartition(".")[2]:
+        raise StorageError(f"{folder} was made with the {name} {stored.get('code')}, not with {kind.__qualname__}.")
     return given
 
 

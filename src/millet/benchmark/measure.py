@@ -42,13 +42,14 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
     Returns
     -------
     dict
-        What `millet.evaluate` gives; `inference_seconds` for predicting (the quickest of three times where it takes
-        but seconds), `explain_seconds` for explaining and `evaluate_seconds` for scoring all `n_cases`, and the same
-        in `core_seconds`, the processor time of all threads. Nothing is explained where no metric asks for it. Of the
-        model itself also `per_class_accuracy`, `missed` (how often a case of one class was taken for which other)
-        and, where it was explained and the relevant timepoints are known, `missed_ndcg_at_n` (how well the scores of
-        the true class find them all the same). Of another method that explains some of the cases alone, also what
-        the model's own evidence of these reaches, by the names of the metrics with `own_` before them.
+        What `millet.evaluate` gives but for the dataset's name; `inference_seconds` for predicting (the quickest of
+        three times where it takes but seconds), `explain_seconds` for explaining and `evaluate_seconds` for scoring
+        all `n_cases`, and the same in `core_seconds`, the processor time of all threads. Nothing is explained where
+        no metric asks for it. Of the model itself also `per_class_accuracy`, `missed` (how often a case of one class
+        was taken for which other) and, where it was explained and the relevant timepoints are known,
+        `missed_ndcg_at_n` (how well the scores of the true class find them all the same). Of another method that
+        explains some of the cases alone, also what the model's own evidence of these reaches, by the names of the
+        metrics with `own_` before them.
     """
     cases = test if method.n_cases is None else spread(test, method.n_cases)
     times: Row = {}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NO_FRACTION = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d", re.ASCII)
 _MISSING = frozenset({"", "?", "nan"})
 
@@ -75,13 +76,14 @@ def parse_labels(labels: Sequence[str]) -> NDArray[Any]:
         if all(abs(float(label)) < EXACT_IN_FLOAT for label in distinct):
             return np.array([float(label) for label in labels], dtype=np.float64)
     # 1 and 1.0 are one class beside names, too, spelled as the first of them.
-    spelled: dict[str | float, str] = {}
-    return np.array([spelled.setdefault(_exact_key(label), label.strip()) for label in labels], dtype=np.str_)
+    spelled: dict[str, str] = {}
+    texts = [label.strip() for label in labels]
+    return np.array([spelled.setdefault(_without_fraction(text), text) for text in texts], dtype=np.str_)
 
 
-def _exact_key(label: str) -> str | float:
-    key = label_key(label)
-    return key if isinstance(key, str) or abs(key) < EXACT_IN_FLOAT else label.strip()
+def _without_fraction(label: str) -> str:
+    found = _NO_FRACTION.fullmatch(label)
+    return found[1] if found else label
 
 
 def label_texts(y: Iterable[Any]) -> list[str]:

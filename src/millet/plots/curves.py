@@ -25,7 +25,7 @@ def plot_perturbation_curves(
     curves: Mapping[str, ArrayLike],
     *,
     fractions: ArrayLike | None = None,
-    ylabel: str = "logit of the predicted class",
+    ylabel: str = "change of the logit",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw each method's mean curve, with its 95 % interval as a band where there are several cases.

@@ -273,7 +273,10 @@ class _Trainer:
         self.wrapped.train()
         seed = int(np.random.SeedSequence([self.options.seed, epoch, 1]).generate_state(1)[0])
         # Backbones and poolings that draw by themselves draw from torch's own generator.
-        with seeded(seed), self._drawing_from(torch.Generator(self.fabric.device).manual_seed(seed)):
+        with (
+            seeded(seed, self.fabric.device.type),
+            self._drawing_from(torch.Generator(self.fabric.device).manual_seed(seed)),
+        ):
             for start in range(0, len(order), self.batch_size):
                 if taken and self._time_is_up():
                     break

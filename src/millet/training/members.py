@@ -15,7 +15,7 @@ import torch
 from joblib.parallel import get_active_backend
 
 from millet.nn import MilletNetwork
-from millet.nn.turns import TURN
+from millet.nn.turns import turn_to_train
 from millet.training.cases import Labelled
 from millet.training.history import History
 from millet.training.loop import Options, make_fabric, train
@@ -44,12 +44,8 @@ def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple
     Inside a worker of joblib, which has only threads to give, they are trained one after the other: threads would
     share torch's settings. Trainings that were begun in several threads take turns, for the same reason.
     """
-    with TURN:
-        return _train_all(plans, n_jobs)
-
-
-def _train_all(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple[MilletNetwork, History]]:
-    threads = threads_per_member(len(plans), _timepoints_per_step(plans[0]))
+    with turn_to_train():  # another training may have changed the number of threads, and will put it back
+        threads = threads_per_member(len(plans), _timepoints_per_step(plans[0]))
     workers = min(joblib.effective_n_jobs(n_jobs), len(plans))
     if workers == 1 or getattr(get_active_backend()[0], "uses_threads", False):
         return [_train_member(plan, threads) for plan in plans]
@@ -76,7 +72,7 @@ def _timepoints_per_step(plan: MemberPlan) -> int:
 
 
 def _train_member(plan: MemberPlan, threads: int) -> tuple[MilletNetwork, History]:
-    with _torch_threads(threads), reusing_memory():
+    with turn_to_train(), _torch_threads(threads), reusing_memory():
         fabric = make_fabric(plan.device, plan.precision)
         history = train(plan.network, plan.cases, plan.recipe, plan.options, fabric)
     return plan.network.cpu(), history

@@ -26,6 +26,7 @@ from millet.atomic import atomic_path
 from millet.datasets import Dataset
 from millet.errors import ParameterError
 from millet.explanation import Explanation
+from millet.explanation.matching import check_same_cases
 from millet.version import __version__
 from millet.viewer.facts import accuracy_row, describe_scores
 from millet.viewer.packing import kept_classes, pack, pack_case, runs, sorted_bytes
@@ -118,6 +119,8 @@ class _Content:
                     f"{what} must have one entry for each of the {explanation.n_cases} explained cases; "
                     f"got {len(given)}."
                 )
+        if dataset is not None:
+            check_same_cases(explanation, dataset.X)
         self.explanation = explanation
         numbers = explanation.cases.tolist()
         if names is None and numbers != list(range(explanation.n_cases)):

@@ -103,18 +103,31 @@ def is_header(cells: Sequence[str]) -> bool:
     >>> is_header(["label", "0", "1", "2"]), is_header(["y", "0.3", "0.1", "0.2"]), is_header(["walk", "1", "2"])
     (True, False, False)
     """
-    folded = [cell.strip().casefold() for cell in cells]
-    words = [cell for cell in folded if not _is_value(cell)]
-    numbers = [cell for cell in folded if cell and _is_value(cell)]
+    names = folded(cells)
+    words = [cell for cell in names if not _is_value(cell)]
+    numbers = [cell for cell in names if cell and _is_value(cell)]
     if any(word in LABEL_NAMES | CASE_NAMES for word in words):
         first = 1 if numbers[:1] == ["1"] else 0
         counted = [str(position) for position in range(first, first + len(numbers))]
         return len(words) > 1 or numbers == counted
-    return len(cells) > 1 and not any(_is_value(cell) for cell in folded[1:])
+    return len(cells) > 1 and not any(_is_value(cell) for cell in names[1:])
 
 
-def check_no_counting(file: Path, line: int, cells: Sequence[str]) -> None:
+def check_no_counting(
+    file: Path, line: int, cells: Sequence[str], before: frozenset[str] = INDEX_NAMES, at_least: int = COUNTING_CELLS
+) -> None:
     """Refuse a first row that counts the columns from 0: a data frame's header, which would be taken for a case.
+
+    Parameters
+    ----------
+    file : Path
+    line : int
+    cells : sequence of str
+        The row.
+    before : frozenset of str
+        What may stand before the numbers.
+    at_least : int
+        How many numbers make it a header.
 
     Examples
     --------
@@ -124,9 +137,9 @@ def check_no_counting(file: Path, line: int, cells: Sequence[str]) -> None:
         ...
     millet.errors.DatasetFormatError: a.csv, line 1: counts the columns from 0, ...
     """
-    counted = [cell.strip() for cell in cells]
-    counted = counted[1:] if counted[:1] == [""] else counted
-    if len(counted) >= COUNTING_CELLS and counted == [str(column) for column in range(len(counted))]:
+    counted = folded(cells)
+    counted = counted[1:] if counted[0] in before else counted
+    if len(counted) >= at_least and counted == [str(column) for column in range(len(counted))]:
         raise DatasetFormatError(
             file,
             "counts the columns from 0, as the header of a data frame does that has no names for them. Remove this "

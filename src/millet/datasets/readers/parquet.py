@@ -45,11 +45,11 @@ def read_parquet(file: Path) -> Contents:
         ) from error
     names = folded(table.column_names)
     label_column = find_label(file, names, line=None)
-    index = {c for c, name in enumerate(table.column_names) if name in _index_columns(table) or is_index(names, c)}
+    index = _index_columns(pyarrow, table, names)
     columns = [c for c in range(len(names)) if c != label_column and c not in index]
     if not table.num_rows or not columns:
         raise DatasetFormatError(file, f"holds {table.num_rows} rows and {len(columns)} columns of values.")
-    if set(names) & CASE_NAMES:
+    if {names[c] for c in columns} & CASE_NAMES:
         raise DatasetFormatError(
             file,
             "has a column of cases; one row a timepoint is read from .csv only. Write one row a case, with a "
@@ -67,10 +67,17 @@ def read_parquet(file: Path) -> Contents:
     return Contents(X=X, labels=labels, channel_names=named(titles))
 
 
-def _index_columns(table: Any) -> list[str]:
-    """Return the columns that are a data frame's index, as pandas has noted; a range is stored in no column."""
+def _index_columns(pyarrow: Any, table: Any, names: list[str]) -> set[int]:
+    """Return the columns that are a data frame's index: as pandas has noted, or as it calls them."""
     noted = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in noted if isinstance(name, str)]
+    noted = {name for name in noted if isinstance(name, str)}  # a range is stored in no column
+    return {
+        c
+        for c, title in enumerate(table.column_names)
+        if title in noted
+        or names[c].startswith("__index_level_")
+        or (is_index(names, c) and not _is_list(pyarrow, table.schema.field(c).type))
+    }
 
 
 def _is_list(pyarrow: Any, kind: Any) -> bool:
@@ -93,8 +100,9 @@ def _numbers(file: Path, pyarrow: Any, name: str, column: Any) -> Floats:
 
 def _read_wide(file: Path, pyarrow: Any, table: Any, columns: list[int]) -> Series:
     X = np.empty((table.num_rows, 1, len(columns)))
+    titles = table.column_names
     for timepoint, c in enumerate(columns):
-        X[:, 0, timepoint] = _numbers(file, pyarrow, table.column_names[c], table.column(c).combine_chunks())
+        X[:, 0, timepoint] = _numbers(file, pyarrow, titles[c], table.column(c).combine_chunks())
     return X
 
 

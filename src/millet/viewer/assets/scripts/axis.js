@@ -4,10 +4,17 @@ const MINUTE = 60e3;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DATE_STEPS = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 15e3, 30e3, MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE,
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 15e3, 30e3, MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE,
   30 * MINUTE, HOUR, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 182 * DAY,
   365 * DAY, 1826 * DAY, 3652 * DAY, 18262 * DAY, 36524 * DAY,
 ];
+
+/** Return a date and time in full, with microseconds where there are any: 2024-02-29T13:45:00.000. */
+function isoText(moment) {
+  const micros = Math.round((moment - Math.floor(moment)) * 1000);
+  const whole = new Date(Math.floor(moment) + (micros === 1000 ? 1 : 0)).toISOString().replace("Z", "");
+  return micros % 1000 ? whole + String(micros).padStart(3, "0") : whole;
+}
 
 class TimeAxis {
   /** `moments` is null where the timepoints are start, start + step ... */
@@ -71,17 +78,18 @@ class TimeAxis {
   /** Return a moment as text; `step` says how finely. */
   format(moment, step) {
     if (this.kind !== "datetime") return formatTick(moment, step);
-    const text = new Date(moment).toISOString();
+    const text = isoText(moment);
     if (step >= DAY) return text.slice(0, 10);
-    const clock = step >= MINUTE ? text.slice(11, 16) : step >= 1000 ? text.slice(11, 19) : text.slice(11, 23);
+    const clock = step >= MINUTE ? text.slice(11, 16) : step >= 1000 ? text.slice(11, 19) : text.slice(11);
     return moment % DAY === 0 ? text.slice(0, 10) : clock;
   }
 
   /** Return the time of a timepoint in full. */
   describe(timepoint) {
     const moment = this.at(timepoint);
-    if (this.kind !== "datetime") return formatNumber(moment, 10);
-    const text = new Date(moment).toISOString().replace("T", " ").replace("Z", "");
+    const gap = Math.abs(this.at(timepoint === 0 ? 1 : timepoint - 1) - moment);
+    if (this.kind !== "datetime") return formatMoment(moment, gap);
+    const text = isoText(moment).replace("T", " ");
     return text.replace(/\.000$/, "").replace(/:00$/, "").replace(/ 00:00$/, "");
   }
 }

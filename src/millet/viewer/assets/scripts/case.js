@@ -23,9 +23,8 @@ function showSum(one, code) {
     byId("sum").textContent = `The model's logit for ${className(code)} is ${formatSigned(logit)}.`;
     return;
   }
-  const values = one.evidence(code).values;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const bias = report.bias[code];
+  const mean = logit - bias; // that of the evidence here would differ by its rounding
   const made = bias === 0 ? "is" : `and the bias ${formatSigned(bias)} make`;
   byId("sum").textContent =
     `The mean evidence ${formatSigned(mean)} ${made} the logit ${formatSigned(logit)} for ${className(code)}: ` +

@@ -170,7 +170,7 @@ class Chart {
   /** Return [[label, value], ...] for a timepoint. */
   describe(timepoint) {
     const { one, code } = this;
-    const shown = this.layout.panels.filter((panel) => panel.kind === "series").slice(0, 8);
+    const shown = this.layout.panels.filter((panel) => panel.kind === "series");
     const lines = [["time", this.axis.describe(timepoint)]];
     for (const { channel } of shown) {
       lines.push([channelLabel(channel), formatNumber(one.channels[channel].values[timepoint], 4)]);

@@ -150,7 +150,7 @@ class CaseList {
       truth: labelled && element("span", { text: className(report.cases.truth[index]) }),
       predicted: element("span", { text: className(report.cases.predicted[index]) }),
       // Rounded down: what is almost certain is not called certain.
-      confidence: element("span", { className: "number", text: `${Math.floor(100 * report.cases.confidence[index])}%` }),
+      confidence: element("span", { className: "number", text: `${Math.floor(100 * report.cases.confidence[index] + 1e-9)}%` }),
       outcome: labelled && outcomeMark(isRight(index)),
     };
     row.append(...COLUMNS.map(({ key }) => cells[key]));

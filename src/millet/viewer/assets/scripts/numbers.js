@@ -27,12 +27,25 @@ function formatScore(value) {
 /** Return evidence with its sign. */
 const formatSigned = (value) => (value > 0 ? "+" : "") + formatNumber(value);
 
+/** Return how many digits tell a number from others that are a step away. */
+const digitsFor = (value, step) => Math.ceil(Math.log10(Math.max(Math.abs(value), step) / step) + 1e-9) + 1;
+
 /** Return a tick with the decimals that its step needs. */
 function formatTick(value, step) {
   const size = Math.max(Math.abs(value), step);
-  if (size >= 1e7 || step < 1e-5) return value === 0 ? "0" : formatNumber(value, 4);
+  const digits = digitsFor(value, step);
+  const isPlain = (size < 1e7 && step >= 1e-5) || (digits > 4 && digits <= 15 && size < 1e15);
+  if (!isPlain) return value === 0 ? "0" : formatNumber(value, Math.min(15, Math.max(4, digits)));
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return (Math.abs(value) < step / 1e6 ? 0 : value).toFixed(decimals).replace("-", "−");
+}
+
+/** Return a moment in full, with the digits that tell it from a neighbour so far away. */
+function formatMoment(value, gap) {
+  const digits = gap > 0 ? Math.min(15, Math.max(10, digitsFor(value, gap) + 2)) : 10;
+  const size = Math.abs(value);
+  if (size < 1e7 || size >= 1e15) return formatNumber(value, digits);
+  return String(Number(value.toPrecision(digits))).replace("-", "−");
 }
 
 /** Return a share as percent; what is almost certain is not called certain. */

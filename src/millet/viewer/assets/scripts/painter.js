@@ -210,7 +210,7 @@ function valueTicks(context, panel, { layout, colours }, { y, bottom, top }, wan
   for (let n = Math.ceil(bottom / step); n * step <= top; n++) {
     const height = y(n * step);
     if (height < panel.top + 4 || height > panel.top + panel.height - 4) continue;
-    context.fillText(formatTick(n * step, step), layout.left - 8, height);
+    context.fillText(formatTick(n * step, step), layout.left - 8, height, layout.left - 10);
   }
 }
 

@@ -1,0 +1,52 @@
+"""Matching: whether an explanation is of the cases that it is put beside.
+
+In:  an `Explanation` that may have been sliced or put into another order, and series.
+Out: nothing, or a ParameterError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millet.bags import as_bags
+from millet.errors import ParameterError
+from millet.explanation.explanation import Explanation
+
+
+def check_same_cases(explanation: Explanation, X: Any) -> None:
+    """Refuse an explanation of some cases, or in another order, beside series that are not these.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        One of all cases in their order is not looked at: its series may have been prepared.
+    X : array-like or list
+        As many series.
+
+    Examples
+    --------
+    >>> e = Explanation(
+    ...     series=[[[0.0, 9.0]], [[1.0, 2.0]]], lengths=[2, 2], classes=["calm", "spike"],
+    ...     logits=[[-1.0, 1.0]] * 2, scores=[[[0.0, -1.0], [0.0, 1.0]]] * 2,
+    ... )
+    >>> check_same_cases(e[::-1], [[1.0, 2.0], [0.0, 9.0]])
+    >>> check_same_cases(e[::-1], [[0.0, 9.0], [1.0, 2.0]])
+    Traceback (most recent call last):
+        ...
+    millet.errors.ParameterError: The explanation is of cases 1, 0, and these are others or in another order. ...
+    """
+    if np.array_equal(explanation.cases, np.arange(explanation.n_cases)):
+        return
+    series = as_bags(X).raw(np.arange(explanation.n_cases))
+    width = min(series.shape[2], explanation.n_timepoints)
+    if not (
+        series.shape[:2] == explanation.series.shape[:2]
+        and np.allclose(series[..., :width], explanation.series[..., :width], rtol=1e-5, equal_nan=True)
+    ):
+        listed = ", ".join(map(str, explanation.cases[:5].tolist())) + (", ..." if explanation.n_cases > 5 else "")
+        raise ParameterError(
+            f"The explanation is of cases {listed}, and these are others or in another order. Take the same cases of "
+            "both: dataset.take(explanation.cases)."
+        )
