@@ -22,7 +22,15 @@ from torch import nn
 
 import millet
 from millet import MilletClassifier, fitting
-from millet.errors import LabelError, MilletError, ParameterError, SeriesError, StorageError, UnknownNameError
+from millet.errors import (
+    LabelError,
+    MilletError,
+    ParameterError,
+    SeriesError,
+    StorageError,
+    TrainingError,
+    UnknownNameError,
+)
 from millet.nn import BACKBONES, POOLINGS, ConjunctivePooling
 from millet.nn.lite import Lite
 from millet.training import Recipe
@@ -340,6 +348,9 @@ def test_a_fit_that_was_refused_leaves_the_checkpoint_folder_free(bumps, tmp_pat
         checkpoint.unlink()
     with pytest.raises(StorageError, match="another run"):
         quick("lite", n_epochs=1, learning_rate=0.1, checkpoint_dir=tmp_path / "run").fit(X, y)
+    with pytest.raises(TrainingError, match="not finite in the first epoch"):
+        quick("lite", n_epochs=1, learning_rate=1e30, checkpoint_dir=tmp_path / "failed").fit(X, y)
+    quick("lite", n_epochs=1, checkpoint_dir=tmp_path / "failed").fit(X, y)
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="checkpoint_dir must be a folder"):
         quick("lite", n_epochs=1, checkpoint_dir=tmp_path / "file").fit(X, y)
@@ -440,7 +451,7 @@ def test_a_callback_may_answer_with_numpys_truth(bumps):
     assert len(clf.history_) == 1
 
 
-@pytest.mark.parametrize("callbacks", [None, print])
+@pytest.mark.parametrize("callbacks", [None, print, iter([print])])
 def test_callbacks_are_a_list(bumps, callbacks):
     with pytest.raises(ParameterError, match="callbacks must be a list"):
         quick("lite", callbacks=callbacks).fit(*bumps)

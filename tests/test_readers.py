@@ -563,6 +563,10 @@ def test_an_index_is_known_without_the_notes_of_pandas_and_a_channel_may_be_call
     assert load_file(tmp_path / "b.parquet").X.tolist() == [[[1, 2], [3, 4]]]
     pd.DataFrame({"t0": [1.0], "t1": [2.0]}, index=pd.Index([7], name="id")).to_parquet(tmp_path / "c.parquet")
     assert load_file(tmp_path / "c.parquet").X.tolist() == [[[1, 2]]]
+    long = pd.DataFrame({"case": [1, 1, 2, 2], "time": [0, 1, 0, 1], "x": [0.5, 0.25, 1.0, 2.0]})
+    long.set_index("case").to_parquet(tmp_path / "d.parquet")
+    with pytest.raises(DatasetFormatError, match=r"one row a timepoint is read from \.csv only"):
+        load_file(tmp_path / "d.parquet")
 
 
 @pytest.mark.parametrize("index", ["", "index", "Unnamed: 0"])
@@ -593,7 +597,11 @@ def test_labels_may_be_quoted_and_spelled_in_two_ways(tmp_path):
     train, test = load_splits(tmp_path / "Q_TRAIN.tsv", tmp_path / "Q_TEST.tsv", "Q")
     assert train.y.tolist() == test.y.tolist() == ["1", "a"]
     assert train.classes.tolist() == ["1", "a"]
-    assert parse_labels(["1e1", "10", "v1.0", "v1", "a"]).tolist() == ["1e1", "10", "v1.0", "v1", "a"]
+    (tmp_path / "Q_TRAIN.tsv").write_text("1e1\t0.5\t1\n10\t0.5\t1\n0a\t1\t0.5\n")
+    (tmp_path / "Q_TEST.tsv").write_text("10\t0.5\t1\n0a\t1\t2\n1.0e1\t1\t2\n")
+    _, test = load_splits(tmp_path / "Q_TRAIN.tsv", tmp_path / "Q_TEST.tsv", "Q")
+    assert test.y.tolist() == ["10", "0a", "10"], "as it is spelled, or else as it is meant"
+    assert test.classes.tolist() == ["0a", "10", "1e1"]
 
 
 def test_null_in_parquet_is_missing_and_numbers_may_be_whole(tmp_path):
@@ -645,6 +653,7 @@ BAD_TEXT = {
     "tsv with a header": ("a.tsv", "label\tt0\n1\t2\n", "line 1: value 1 .* 't0'"),
     "tsv that counts": ("a.tsv", "0\t1\t2\t3\n1\t2\t3\t4\n", "line 1: counts the columns from 0"),
     "tsv with names and counts": ("a.tsv", "label\t0\t1\t2\n1\t2\t3\t4\n", "line 1: counts the columns"),
+    "tsv that counts from 1": ("a.tsv", "label\t1\t2\t3\t4\n1\t2\t3\t4\t5\n", "line 1: counts the columns from 1"),
     "csv that counts": ("a.csv", "0,1,2,3\n1,2,3,4\n", "line 1: counts the columns from 0"),
     "csv that counts beside an index": ("a.csv", ",0,1,2,3\n0,1,2,3,4\n", "line 1: counts the columns from 0"),
     "csv that counts beside a named index": ("a.csv", "index,0,1,2,3\n0,1,2,3,4\n", "line 1: counts the columns"),

@@ -10,7 +10,8 @@ import torch
 
 from millet import MilletClassifier, load_classifier
 from millet.errors import StorageError
-from millet.nn import ConjunctivePooling, MilletNetwork
+from millet.nn import FCN, ConjunctivePooling, MilletNetwork
+from millet.nn.backbones import ConvBlock
 from millet.storage import load_model, save_model
 from millet.training import Recipe
 
@@ -234,6 +235,26 @@ def test_a_pooling_of_an_unusual_size_is_code_of_ones_own(bumps, tmp_path):
     with pytest.raises(StorageError, match="a pooling of your own"):
         MilletClassifier.load(tmp_path)
     assert np.array_equal(MilletClassifier.load(tmp_path, pooling=pooling).logits(X), clf.logits(X))
+
+
+def _with_another_block(backbone):
+    backbone.blocks.append(ConvBlock(128, 128, 3, "replicate"))
+
+
+def _without_a_relu(backbone):
+    backbone.blocks[1].relu = False
+
+
+@pytest.mark.parametrize("change", [_with_another_block, _without_a_relu])
+def test_a_backbone_that_was_changed_is_code_of_ones_own(bumps, tmp_path, change):
+    X, y = bumps
+    backbone = FCN(1)
+    change(backbone)
+    clf = MilletClassifier(backbone, n_epochs=1, random_state=0, n_jobs=1).fit(X, y)
+    clf.save(tmp_path)
+    with pytest.raises(StorageError, match="a backbone of your own"):
+        MilletClassifier.load(tmp_path)
+    assert np.array_equal(MilletClassifier.load(tmp_path, backbone=backbone).logits(X), clf.logits(X))
 
 
 def test_another_class_than_that_of_the_model_is_refused(bumps, tmp_path):

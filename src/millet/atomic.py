@@ -48,3 +48,35 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_new(target: Path, text: str) -> bool:
+    """Write a file, whole, unless there is one; of several who do so at once, one succeeds.
+
+    Returns
+    -------
+    bool
+        Whether it was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "run.json"
+    >>> write_new(target, "first"), write_new(target, "second"), target.read_text()
+    (True, False, 'first')
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        except OSError:  # a disk without hard links
+            if target.exists():
+                return False
+            temporary.replace(target)
+        return True
+    finally:
+        temporary.unlink(missing_ok=True)

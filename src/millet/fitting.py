@@ -12,7 +12,8 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,14 +26,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 
-from millet.atomic import atomic_path
+from millet.atomic import write_new
 from millet.bags import Bags
 from millet.checks import integer, jobs, number
 from millet.contract import check_normalise, data_summary
 from millet.description import plain_parameter
 from millet.errors import ParameterError, StorageError, lookup
 from millet.nn import MilletNetwork
-from millet.nn.turns import seeded
+from millet.nn.turns import seeded, turn_to_train
 from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_recipe, train_members
 
 Codes = NDArray[np.int64]
@@ -100,7 +101,8 @@ def fit_members(
             n_members=len(seeds),
         )
         plans.append(MemberPlan(network, training, recipe, options, device, precision))
-    trained = train_members(plans, classifier.n_jobs)
+    with _released_on_failure(folder):
+        trained = train_members(plans, classifier.n_jobs)
     history = History([record for _, member_history in trained for record in member_history])
     losses = [record.selection_loss for record in history.kept()]
     # Where the user chose how long to train, or cases set aside decided, a high loss is no surprise.
@@ -179,7 +181,7 @@ def check_parameters(classifier: Any) -> Recipe:
     jobs(classifier.n_jobs)
     check_device(classifier.device)
     callbacks = classifier.callbacks
-    if not isinstance(callbacks, Iterable) or not all(map(callable, callbacks)):
+    if not isinstance(callbacks, Collection) or not all(map(callable, callbacks)):
         raise ParameterError(f"callbacks must be a list of callables that take an EpochRecord; got {callbacks!r}.")
     return as_recipe(
         classifier.recipe,
@@ -209,7 +211,8 @@ def build_network(classifier: Any, n_channels: int, n_classes: int) -> MilletNet
 
 
 def _new_network(classifier: Any, n_channels: int, n_classes: int, seed: int) -> MilletNetwork:
-    with seeded(seed):
+    # Who builds may train, so the turn to do so comes first: a thread that trains waits for the generator, too.
+    with turn_to_train(), seeded(seed):
         return build_network(classifier, n_channels, n_classes)
 
 
@@ -315,19 +318,28 @@ def _claim_checkpoints(
     path = folder / "run.json"
     if folder.exists() and not folder.is_dir():
         raise StorageError(f"checkpoint_dir must be a folder; {folder} is a file.")
-    if path.exists():
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            found_seeds = [int(seed) for seed in found.pop("seeds")]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StorageError(f"{path} is damaged ({error}); delete {folder} to start anew.") from None
-        if found != run or (has_seed and found_seeds != seeds):
-            changed = sorted(_differences(found, run)) or ["random_state"]
-            raise StorageError(
-                f"{folder} holds the checkpoints of another run (different: {', '.join(changed)}). "
-                "Choose another checkpoint_dir, or delete that one to start anew."
-            )
-        return found_seeds
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps({**run, "seeds": seeds}, indent=2), encoding="utf-8")
-    return seeds
+    if write_new(path, json.dumps({**run, "seeds": seeds}, indent=2)):
+        return seeds
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        found_seeds = [int(seed) for seed in found.pop("seeds")]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StorageError(f"{path} is damaged ({error}); delete {folder} to start anew.") from None
+    if found != run or (has_seed and found_seeds != seeds):
+        changed = sorted(_differences(found, run)) or ["random_state"]
+        raise StorageError(
+            f"{folder} holds the checkpoints of another run (different: {', '.join(changed)}). "
+            "Choose another checkpoint_dir, or delete that one to start anew."
+        )
+    return found_seeds
+
+
+@contextmanager
+def _released_on_failure(folder: Path | None) -> Iterator[None]:
+    """Give a folder free again where a training fails before its first checkpoint."""
+    try:
+        yield
+    except Exception:
+        if folder is not None and not any(folder.glob("member-*")):
+            (folder / "run.json").unlink(missing_ok=True)
+        raise

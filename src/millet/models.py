@@ -5,11 +5,13 @@ Between `millet.classifier`, which knows parameters and networks, and `millet.st
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
@@ -22,10 +24,10 @@ from millet.description import (
     restore_normalisation,
     restoring,
 )
-from millet.errors import StorageError
+from millet.errors import ParameterError, StorageError
 from millet.explanation.document import encode_labels
 from millet.fitting import architecture_of, build_network
-from millet.nn import BACKBONES, POOLINGS, MilletNetwork
+from millet.nn import BACKBONES, POOLINGS, BagOutput, MilletNetwork
 from millet.nn.turns import seeded
 from millet.training import EpochRecord, History, Recipe
 
@@ -51,19 +53,32 @@ def _own_parts(classifier: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     backbones = {kind: name for name, kind in BACKBONES.items()}
     if not isinstance(given["backbone"], str) and type(network.backbone) in backbones:
-        found["backbone"] = backbones[type(network.backbone)]
-        found["padding"] = next(part.edge for part in network.backbone.modules() if hasattr(part, "edge"))
+        edge = next(part.edge for part in network.backbone.modules() if hasattr(part, "edge"))
+        if _is_usual(network.backbone, (network.n_channels, edge), (4, network.n_channels, 60)):
+            found |= {"backbone": backbones[type(network.backbone)], "padding": edge}
     poolings = {kind: name for name, kind in POOLINGS.items()}
-    if not isinstance(given["pooling"], str) and type(network.pooling) in poolings:
-        with seeded(0):  # which weights are drawn does not matter
-            usual = type(network.pooling)(network.d_embedding, network.n_classes)
-        if _shapes(usual) == _shapes(network.pooling):
-            found["pooling"] = poolings[type(network.pooling)]
+    sizes, shape = (network.d_embedding, network.n_classes), (4, 60, network.d_embedding)
+    is_own = not isinstance(given["pooling"], str) and type(network.pooling) in poolings
+    if is_own and _is_usual(network.pooling, sizes, shape):
+        found["pooling"] = poolings[type(network.pooling)]
     return found
 
 
-def _shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(weight.shape) for name, weight in module.state_dict().items()}
+def _is_usual(module: nn.Module, sizes: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether a new module of this kind with the same weights does the same: nothing was changed about it."""
+    given = copy.deepcopy(module).cpu().double().eval()
+    with seeded(0):  # which weights are drawn does not matter
+        usual = type(module)(*sizes).double().eval()
+        x = torch.randn(shape, dtype=torch.float64)
+    try:
+        usual.load_state_dict(given.state_dict())
+        with torch.inference_mode():
+            found, wanted = usual(x), given(x)
+    except (RuntimeError, ParameterError):
+        return False
+    if isinstance(found, BagOutput):
+        found, wanted = found.logits, wanted.logits
+    return torch.equal(found, wanted)
 
 
 def encode_network(network: MilletNetwork) -> bytes:
@@ -138,7 +153,9 @@ def _decode_parameter(value: Any) -> Any:
 
 def _own_code(name: str, stored: Any, given: Any, folder: object) -> Any:
     if not isinstance(stored, dict):
-        return stored
+        return stored if given is None else given
+    if isinstance(given, str):
+        return given
     if given is None:
         raise StorageError(
             f"{folder} was made with a {name} of your own, {stored.get('code')}; code is not stored. "

@@ -59,8 +59,11 @@ def load_known_cases(
     dataset = load_cases(source, path, split, no_labels=no_labels)
     if dataset.y is None:
         return dataset
-    known = {label_key(str(label)): label for label in classes.tolist()}
-    found = [known.get(label_key(str(label))) for label in dataset.y.tolist()]
+    # As it is spelled, or else as it is meant: 1.0 is the class 1.
+    spelled = {str(label): label for label in classes.tolist()}
+    meant = {label_key(str(label)): label for label in classes.tolist()}
+    texts = [str(label) for label in dataset.y.tolist()]
+    found = [spelled.get(text, meant.get(label_key(text))) for text in texts]
     n_known = sum(label is not None for label in found)
     if n_known == 0 or (2 * n_known < len(found) and _are_labels_by_place(source)):
         raise LabelError(_foreign_labels(source, dataset.y, classes, n_known))

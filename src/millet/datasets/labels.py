@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-_NO_FRACTION = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d", re.ASCII)
 _MISSING = frozenset({"", "?", "nan"})
 
@@ -75,15 +74,7 @@ def parse_labels(labels: Sequence[str]) -> NDArray[Any]:
         # Beyond 2**53 two different numbers can become one float, and two classes one.
         if all(abs(float(label)) < EXACT_IN_FLOAT for label in distinct):
             return np.array([float(label) for label in labels], dtype=np.float64)
-    # 1 and 1.0 are one class beside names, too, spelled as the first of them.
-    spelled: dict[str, str] = {}
-    texts = [label.strip() for label in labels]
-    return np.array([spelled.setdefault(_without_fraction(text), text) for text in texts], dtype=np.str_)
-
-
-def _without_fraction(label: str) -> str:
-    found = _NO_FRACTION.fullmatch(label)
-    return found[1] if found else label
+    return np.array([label.strip() for label in labels], dtype=np.str_)
 
 
 def label_texts(y: Iterable[Any]) -> list[str]:

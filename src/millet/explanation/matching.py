@@ -43,10 +43,10 @@ def check_same_cases(explanation: Explanation, X: Any) -> None:
     width = min(series.shape[2], explanation.n_timepoints)
     if not (
         series.shape[:2] == explanation.series.shape[:2]
-        and np.allclose(series[..., :width], explanation.series[..., :width], rtol=1e-5, equal_nan=True)
+        and np.allclose(series[..., :width], explanation.series[..., :width], rtol=1e-5, atol=0, equal_nan=True)
     ):
         listed = ", ".join(map(str, explanation.cases[:5].tolist())) + (", ..." if explanation.n_cases > 5 else "")
         raise ParameterError(
             f"The explanation is of cases {listed}, and these are others or in another order. Take the same cases of "
-            "both: dataset.take(explanation.cases)."
+            "both: dataset.take(explanation.cases). Series that were prepared before they were explained don't match."
         )

@@ -114,9 +114,14 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def check_no_counting(
-    file: Path, line: int, cells: Sequence[str], before: frozenset[str] = INDEX_NAMES, at_least: int = COUNTING_CELLS
+    file: Path,
+    line: int,
+    cells: Sequence[str],
+    before: frozenset[str] = INDEX_NAMES,
+    at_least: int = COUNTING_CELLS,
+    start: int = 0,
 ) -> None:
-    """Refuse a first row that counts the columns from 0: a data frame's header, which would be taken for a case.
+    """Refuse a first row that counts the columns: a data frame's header, which would be taken for a case.
 
     Parameters
     ----------
@@ -128,6 +133,8 @@ def check_no_counting(
         What may stand before the numbers.
     at_least : int
         How many numbers make it a header.
+    start : int
+        From where they count.
 
     Examples
     --------
@@ -139,12 +146,12 @@ def check_no_counting(
     """
     counted = folded(cells)
     counted = counted[1:] if counted[0] in before else counted
-    if len(counted) >= at_least and counted == [str(column) for column in range(len(counted))]:
+    if len(counted) >= at_least and counted == [str(start + n) for n in range(len(counted))]:
         raise DatasetFormatError(
             file,
-            "counts the columns from 0, as the header of a data frame does that has no names for them. Remove this "
-            "row (in pandas: to_csv(..., header=False, index=False)), or name the columns; if it is a series, write "
-            "its values with a decimal point.",
+            f"counts the columns from {start}, as the header of a data frame does that has no names for them. Remove "
+            "this row (in pandas: to_csv(..., header=False, index=False)), or name the columns; if it is a series, "
+            "write its values with a decimal point.",
             line,
         )
 

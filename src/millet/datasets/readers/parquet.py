@@ -49,7 +49,7 @@ def read_parquet(file: Path) -> Contents:
     columns = [c for c in range(len(names)) if c != label_column and c not in index]
     if not table.num_rows or not columns:
         raise DatasetFormatError(file, f"holds {table.num_rows} rows and {len(columns)} columns of values.")
-    if {names[c] for c in columns} & CASE_NAMES:
+    if any(name in CASE_NAMES and (c not in index or _repeats(table.column(c))) for c, name in enumerate(names)):
         raise DatasetFormatError(
             file,
             "has a column of cases; one row a timepoint is read from .csv only. Write one row a case, with a "
@@ -78,6 +78,10 @@ def _index_columns(pyarrow: Any, table: Any, names: list[str]) -> set[int]:
         or names[c].startswith("__index_level_")
         or (is_index(names, c) and not _is_list(pyarrow, table.schema.field(c).type))
     }
+
+
+def _repeats(column: Any) -> bool:
+    return len(column.unique()) < len(column)
 
 
 def _is_list(pyarrow: Any, kind: Any) -> bool:

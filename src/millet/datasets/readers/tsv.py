@@ -54,7 +54,8 @@ def _check_no_header(file: Path, number: int, cells: list[str]) -> None:
     """Refuse a header, which would be taken for a case."""
     check_no_counting(file, number, cells)
     if cells[0].strip().casefold() in LABEL_NAMES:
-        check_no_counting(file, number, cells, before=LABEL_NAMES, at_least=3)
+        check_no_counting(file, number, cells, before=LABEL_NAMES, at_least=2)
+        check_no_counting(file, number, cells, before=LABEL_NAMES, start=1)
 
 
 def _unquoted(label: str) -> str:

@@ -34,7 +34,7 @@ const digitsFor = (value, step) => Math.ceil(Math.log10(Math.max(Math.abs(value)
 function formatTick(value, step) {
   const size = Math.max(Math.abs(value), step);
   const digits = digitsFor(value, step);
-  const isPlain = (size < 1e7 && step >= 1e-5) || (digits > 4 && digits <= 15 && size < 1e15);
+  const isPlain = (size < 1e7 && step >= 1e-5) || (digits > 4 && digits <= 15 && size < 1e15 && step > 1e-12);
   if (!isPlain) return value === 0 ? "0" : formatNumber(value, Math.min(15, Math.max(4, digits)));
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return (Math.abs(value) < step / 1e6 ? 0 : value).toFixed(decimals).replace("-", "−");
