@@ -9,10 +9,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
 
 from millet import AveragedClassifier, MilletClassifier, RocketMilletClassifier, evaluate, load_classifier
 from millet.datasets import Dataset
 from millet.errors import ParameterError, SeriesError, StorageError
+from millet.nn import FCN
 
 
 def rocket(**parameters):
@@ -207,13 +209,20 @@ def test_fitted_classifiers_must_be_of_one_kind_of_cases(bumps):
 
 
 def test_an_average_with_code_of_ones_own_says_how_to_save_it(tmp_path, bumps):
-    from millet.nn import FCN
-
     X, y = bumps
-    own = MilletClassifier(FCN(1), n_epochs=1, random_state=0, verbose=0).fit(X, y)
+    backbone = nn.Sequential(nn.Conv1d(1, 4, 3, padding=1))
+    own = MilletClassifier(backbone, n_epochs=1, random_state=0, verbose=0).fit(X, y)
     with pytest.raises(StorageError, match="Save each classifier by itself"):
         AveragedClassifier.of_fitted([own]).save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_an_average_of_fine_tuned_networks_is_saved(tmp_path, bumps):
+    X, y = bumps
+    tuned = MilletClassifier(FCN(1), n_epochs=1, random_state=0, verbose=0).fit(X, y)
+    average = AveragedClassifier.of_fitted([tuned])
+    average.save(tmp_path / "model")
+    assert np.array_equal(load_classifier(tmp_path / "model").logits(X), average.logits(X))
 
 
 @pytest.mark.parametrize(
