@@ -68,7 +68,10 @@ def write_new(target: Path, text: str) -> bool:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         try:
             os.link(temporary, target)
         except FileExistsError:

@@ -129,7 +129,7 @@ def load_splits(train_path: File, test_path: File, name: str) -> tuple[Dataset, 
     if train.labels is None and test.labels is not None:
         raise DatasetFormatError(train_path, f"has no labels, yet {test_path} has.")
     train_labels, test_labels = list(train.labels or ()), list(test.labels or ())
-    known = _check_known(train_path, train_labels, test_path, test)
+    known = _known_labels(train_path, train_labels, test_path, test)
     spelled = set(train_labels)
     # 1.0 is the class 1 of the training cases, also where other classes have names.
     test_labels = [label if label in spelled else known[label_key(label)] for label in test_labels]
@@ -189,7 +189,7 @@ def _check_labels(path: File, contents: Contents) -> None:
             raise DatasetFormatError(path, f"{which} {problem}; expected a number or a name.", line)
 
 
-def _check_known(
+def _known_labels(
     train_path: File, train_labels: list[str], test_path: File, test: Contents
 ) -> dict[str | float, str]:
     """Return the training labels by what they mean; refuse a test label that means none of them."""

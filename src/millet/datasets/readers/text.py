@@ -122,7 +122,7 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
                 )
             if len(line) == LONGEST_LINE:
                 raise DatasetFormatError(file, f"is longer than {LONGEST_LINE >> 20} MB.", number)
-            # The line ends of old Macs do not end a line of the file.
+            # Old Macs ended lines by \r alone, which `readline` does not know.
             parts = _decode(line).rstrip("\r\n").split("\r")
             yield from enumerate(parts, start=number)
             number += len(parts) - 1
