@@ -23,6 +23,14 @@ QUICK = settings(max_examples=30, deadline=None)
 PRECISIONS = [torch.float64, torch.float32, torch.bfloat16]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def loops_for_few_values() -> Iterator[None]:
+    """Small as the tensors here are, take the ways that large ones take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(normalisation, "WORTH_LOOPING", 1)
+        yield
+
+
 @compiled
 def lowered(values, out):
     for position in range(values.size):
@@ -138,6 +146,16 @@ def test_normalisation_is_that_of_torch(n_cases, n_channels, n_timepoints, level
 
     ours = with_gradients(lambda x, weight, bias: norm_like(weight, bias)(x, relu=relu), x, weight, bias)
     torch.testing.assert_close(ours, with_gradients(plainly, x, weight, bias), atol=1e-7, rtol=1e-7)
+
+
+def test_few_values_are_counted_as_many_are(monkeypatch):
+    x = torch.randn(3, 7, 50, dtype=torch.float64)
+    looping, not_looping = ValidBatchNorm1d(7).double(), ValidBatchNorm1d(7).double()
+    looping(x, relu=True)
+    monkeypatch.setattr(normalisation, "WORTH_LOOPING", x.numel() + 1)
+    monkeypatch.setattr(normalisation._Normalisation, "apply", None)
+    not_looping(x, relu=True)
+    torch.testing.assert_close(looping.state_dict(), not_looping.state_dict())
 
 
 @pytest.mark.parametrize("group_bytes", [1, 1500])

@@ -18,6 +18,8 @@ from millet.nn.recomputation import recomputing
 
 # Of a group of channels, in the second cache of a core.
 GROUP_BYTES = 1 << 18
+# Of fewer values torch's own normalisation is as quick: what a loop saves in memory, it takes to be called.
+WORTH_LOOPING = 1 << 16
 
 
 @final
@@ -47,7 +49,7 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         return Affine(scale, self.bias - self.running_mean * scale)
 
     def _normalise_all(self, x: Tensor, relu: bool) -> Tensor:
-        if can_loop(x):
+        if can_loop(x) and x.numel() >= WORTH_LOOPING:
             normalised, mean, variance = _Normalisation.apply(x, self.weight, self.bias, self.eps, relu)  # type: ignore[no-untyped-call]
             self._count(mean, variance, torch.tensor(float(x.shape[0] * x.shape[2])))
             return normalised  # type: ignore[no-any-return]
