@@ -56,6 +56,9 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     """
     source_of = lookup("padding", padding, PADDINGS)
     n_timepoints = x.shape[2]
+    if lengths is None and padding == "replicate" and x.device.type == "cpu" and not torch.compiler.is_compiling():
+        replicated: Tensor = _Replication.apply(x, left, right)  # type: ignore[no-untyped-call]
+        return replicated
     if lengths is None and padding in ("replicate", "zeros"):
         with torch.autocast("cpu", enabled=False):  # which would copy lower precisions into single precision
             return F.pad(x, (left, right), mode="constant" if padding == "zeros" else "replicate")
@@ -68,6 +71,28 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     if padding == "zeros":
         extended = extended * ((where >= 0) & (where <= last))[:, None]
     return extended
+
+
+class _Replication(torch.autograd.Function):
+    """Both edges of (B, C, T), replicated; what lies between is copied in one go, where torch takes single values."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, left: int, right: int) -> Tensor:
+        ctx.left, ctx.n_timepoints = left, x.shape[2]
+        end = left + x.shape[2]
+        extended = x.new_empty(*x.shape[:2], end + right)
+        extended[:, :, left:end] = x
+        extended[:, :, :left] = x[:, :, :1]
+        extended[:, :, end:] = x[:, :, -1:]
+        return extended
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        end = ctx.left + ctx.n_timepoints
+        of_x = gradient[:, :, ctx.left : end].clone(memory_format=torch.contiguous_format)
+        of_x[:, :, 0] += gradient[:, :, : ctx.left].sum(2)
+        of_x[:, :, -1] += gradient[:, :, end:].sum(2)
+        return of_x, None, None
 
 
 def lowered(x: Tensor) -> Tensor:
