@@ -281,7 +281,18 @@ def test_the_longest_cell_comes_first_and_an_ensemble_right_behind_its_members(t
             done = {"dataset": "Tiny", "model": cell.model.name, "repeat": cell.repeat, "ensemble": cell.is_ensemble}
             grid.finish(cell, [{**done, "method": "own", "status": "done"}])
     assert order == [(name, repeat) for name in ("inceptiontime", "lite") for repeat in (0, 1, ENSEMBLE)]
-    assert grid.seconds_left == 0
+    assert grid.seconds_left() == 0
+
+
+def test_what_is_under_way_has_a_part_of_its_time_behind_it(tmp_path, monkeypatch):
+    clock = iter([100.0, 100.0, 104.0, 130.0])
+    monkeypatch.setattr("millet.benchmark.grid.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    cells = [cell for cell in all_cells(tiny(tmp_path, more="repeats = 3")) if not cell.is_ensemble]
+    grid = Grid(cells, [], 3, lambda cell: 5.0)
+    taken = grid.take()
+    assert [next(taken), next(taken)] == grid.under_way == cells[:2]
+    assert grid.seconds_left(pace=2.0) == 10 + 6 + 6
+    assert grid.seconds_left(pace=2.0) == 10  # those under way are overdue
 
 
 def test_cells_that_were_under_way_when_a_worker_died_are_run_alone_and_blamed_only_then(tmp_path):
@@ -290,7 +301,7 @@ def test_cells_that_were_under_way_when_a_worker_died_are_run_alone_and_blamed_o
     taken = grid.take()
     together = [next(taken) for _ in range(3)]
     assert grid.lose() == []
-    assert grid.seconds_left == 4
+    assert grid.seconds_left() == 4
     for _ in range(LOSSES_ALLOWED - 1):
         assert list(grid.take()) == together[:1]
         assert grid.lose() == []
@@ -556,9 +567,12 @@ def test_the_time_left_follows_the_cells_that_succeeded(n_workers, expected, tmp
     monkeypatch.setattr(Costs, "seconds", lambda *_: 1.0)
     said = []
     run_benchmark(experiment, tmp_path / "run", say=said.append)
-    assert "left" not in said[0]
-    assert [line.partition("about ")[2] for line in said[1:3]] == [f"{words} left" for words in expected]
-    assert "left" not in said[3]
+    n_at_a_time = min(n_workers, 4)
+    assert said[0].startswith("4 cells to run with ")
+    assert said[0].endswith(f", about {4 / n_at_a_time:.1f} s by estimate")
+    assert "left" not in said[1]
+    assert [line.partition("about ")[2] for line in said[2:4]] == [f"{words} left" for words in expected]
+    assert "left" not in said[4]
 
 
 def test_nothing_is_explained_where_no_metric_asks_for_it(tmp_path, monkeypatch):
@@ -750,7 +764,7 @@ def test_a_method_that_fails_leaves_the_others_alone(tmp_path, monkeypatch):
         ("cam", "failed"),
         ("random", "done"),
     ]
-    assert "ValueError: expected a number, " in said[0]
+    assert "ValueError: expected a number, " in said[1]
     seconds = [row["cell_seconds"] for row in rows]
     assert sum(rows[0][name] for name in TIMES[1:4]) <= seconds[0] <= seconds[1] <= seconds[2]
 
@@ -1132,7 +1146,7 @@ def test_pictures_that_cannot_be_kept_are_a_warning_beside_the_row(tmp_path, mon
     assert not run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1, say=said.append).failed
     (row,) = read_rows(tmp_path / "run")
     assert (row["status"], row["warning"]) == ("done", "no cases for pictures: RuntimeError: no ink")
-    assert f"accuracy {row['accuracy']:.3f}; {row['warning']}, " in said[0]
+    assert f"accuracy {row['accuracy']:.3f}; {row['warning']}, " in said[1]
 
 
 def test_members_whose_models_are_gone_are_trained_again_for_their_ensemble(tmp_path):
@@ -1256,7 +1270,7 @@ def test_a_worker_that_dies_is_noticed_and_its_cell_is_run_again(tmp_path, monke
 
     monkeypatch.setattr("millet.benchmark.backends._single_stream", dying_pool)
     run_benchmark(experiment, tmp_path / "run", n_jobs=1, say=said.append)
-    assert "A worker died" in said[0]
+    assert "A worker died" in said[1]
     assert {row["status"] for row in results(tmp_path / "run").values()} == {"done"}
     assert len(results(tmp_path / "run")) == 3
 
@@ -1345,6 +1359,7 @@ def test_a_run_killed_again_and_again_ends_with_the_rows_of_an_undisturbed_one(t
                 while not started.exists():
                     time.sleep(0.01)
             else:
+                assert "cells to run with 2 workers" in process.stdout.readline()
                 assert process.stdout.readline().startswith("[1/")
             time.sleep(rng.uniform(0.0, 0.3))
             process.send_signal(signal.SIGKILL)

@@ -80,10 +80,21 @@ class Grid:
         return bool(self._suspects or self._ready or self._members)
 
     @property
-    def seconds_left(self) -> float:
-        """Estimated seconds of everything that is not done, on one core."""
-        queued = [*self._suspects, *self._ready, *self._members]
-        return sum(self.cost[cell.place] for cell in [*queued, *self._under_way.values(), *self._waiting.values()])
+    def under_way(self) -> list[Cell]:
+        """What workers are at."""
+        return list(self._under_way.values())
+
+    def seconds_left(self, pace: float = 1.0) -> float:
+        """Return the seconds on one core of everything that is not done, if cells take `pace` times their estimates.
+
+        What is under way has a part of its time behind it.
+        """
+        queued = [*self._suspects, *self._ready, *self._members, *self._waiting.values()]
+        left = sum(pace * self.cost[cell.place] for cell in queued)
+        now = time.monotonic()
+        for cell in self.under_way:
+            left += max(0.0, pace * self.cost[cell.place] - (now - self._begun[cell.place]))
+        return left
 
     def finish(self, cell: Cell, rows: Iterable[Row]) -> None:
         """Take note of a cell that was run, which may set an ensemble free."""

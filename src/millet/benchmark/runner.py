@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, final
@@ -20,12 +21,16 @@ from millet.benchmark.folder import open_run
 from millet.benchmark.grid import GivenUp, Grid
 from millet.benchmark.job import UNKNOWN, Fingerprints, Job, failure_row, other_cases
 from millet.benchmark.rows import Row, RowsFile, kept_rows, key_of
-from millet.benchmark.times import in_words
+from millet.benchmark.status import StatusLine, read_note
+from millet.benchmark.times import counted, in_words
 from millet.benchmark.work import CellResult
 from millet.checks import integer
 from millet.errors import StorageError
 
 Say = Callable[[str], None]
+
+# So many of the cells that are under way are named on a terminal.
+CELLS_SHOWN = 3
 
 
 class Outcome(NamedTuple):
@@ -81,7 +86,8 @@ def run_benchmark(
     repeats : int, optional
         Run this many repeats of each model this time, and no ensembles.
     say : callable
-        Called with a line whenever a cell is done.
+        Called with a line when the work begins, and whenever a cell is done. On a terminal, another line shows what
+        is under way.
 
     Returns
     -------
@@ -146,7 +152,9 @@ class _Run:
         say: Say,
     ) -> None:
         self._experiment, self._folder, self._path = experiment, folder, path
-        self._rows, self._pool, self._say = rows, pool, say
+        self._rows, self._pool = rows, pool
+        self._status = StatusLine(self._under_way)
+        self._say = partial(self._status.say, say)
         costs = Costs(experiment, path, rows.rows)
         self._grid = Grid(left, rows.rows, experiment.repeats, costs.seconds)
         self._n_left = len(left)
@@ -158,15 +166,21 @@ class _Run:
         self._estimated = self._taken = 0.0
 
     def run(self) -> None:
-        self._give_up(self._grid.hopeless())
-        # More than one round where an ensemble's last member was the last cell, or where workers died.
-        while self._grid.has_work:
-            try:
-                for result in self._pool.stream(self._job(cell) for cell in self._grid.take()):
-                    self._store(result)
-            except WorkerLostError:
-                self._say("A worker died; the cells that were under way are tried again, one at a time.")
-                self._give_up(self._grid.lose())
+        cells, workers = counted(self._n_left, "cell"), counted(self._pool.n_workers, "worker")
+        self._say(f"{cells} to run with {workers}, about {in_words(self._seconds_left(1.0))} by estimate")
+        with self._status:
+            self._give_up(self._grid.hopeless())
+            # More than one round where an ensemble's last member was the last cell, or where workers died.
+            while self._grid.has_work:
+                self._run_round()
+
+    def _run_round(self) -> None:
+        try:
+            for result in self._pool.stream(self._job(cell) for cell in self._grid.take()):
+                self._store(result)
+        except WorkerLostError:
+            self._say("A worker died; the cells that were under way are tried again, one at a time.")
+            self._give_up(self._grid.lose())
 
     def _job(self, cell: Cell) -> Job:
         experiment, pool = self._experiment, self._pool
@@ -237,11 +251,24 @@ class _Run:
 
     def _time_left(self) -> str:
         """Estimate from how long the cells so far really took; estimates themselves only compare cells."""
-        left = self._grid.seconds_left
-        if not left or not self._estimated:
+        if not self._estimated or self._n_done == self._n_left:
             return ""
-        n_at_a_time = min(self._pool.n_workers, self._n_left - self._n_done)
-        return f"; about {in_words(left * self._taken / self._estimated / n_at_a_time)} left"
+        return f"; about {in_words(self._seconds_left(self._taken / self._estimated))} left"
+
+    def _seconds_left(self, pace: float) -> float:
+        n_at_a_time = max(1, min(self._pool.n_workers, self._n_left - self._n_done))
+        return self._grid.seconds_left(pace) / n_at_a_time
+
+    def _under_way(self) -> str:
+        """Say what workers are at, and until when; the end is the first to be cut off where terminals are narrow."""
+        cells = self._grid.under_way
+        named = [
+            " ".join([cell.title, read_note(self._job(cell).checkpoints)]).strip() for cell in cells[:CELLS_SHOWN]
+        ]
+        more = [f"{len(cells) - CELLS_SHOWN} more"] if len(cells) > CELLS_SHOWN else []
+        pace = self._taken / self._estimated if self._estimated else 1.0
+        left = f"about {in_words(self._seconds_left(pace))} left"
+        return f"[{self._n_done}/{self._n_left}] {left}: {', '.join(named + more)}"
 
 
 def _news(rows: list[Row]) -> str:

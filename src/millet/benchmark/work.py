@@ -32,6 +32,7 @@ from millet.benchmark.pictures import keep_pictures
 from millet.benchmark.provenance import PeakMemory
 from millet.benchmark.rows import Row, keep_row, kept_rows
 from millet.benchmark.sources import DataSpec
+from millet.benchmark.status import EpochNote
 from millet.classifier import MilletClassifier
 from millet.contract import EvidenceClassifier, data_summary, split_fingerprint
 from millet.datasets import Dataset
@@ -170,7 +171,7 @@ def _trained(job: Job, cases: _Cases, *, is_wanted_anew: bool = True) -> Evidenc
             # One of other cases is replaced where its rows were removed to run it again, not where they are there.
             if not is_wanted_anew or found.training_summary_["fingerprint"] == cases.fingerprint:
                 return found
-        classifier = _untrained(job)
+        classifier = _untrained(job, len(cases.y))
         classifier.fit(cases.X, cases.y)
         classifier.save(folder)
         shutil.rmtree(job.checkpoints, ignore_errors=True)
@@ -192,12 +193,12 @@ def _singles(classifier: EvidenceClassifier) -> list[EvidenceClassifier]:
     return [single for part in classifier.classifiers_ for single in _singles(part)]
 
 
-def _untrained(job: Job) -> EvidenceClassifier:
-    made = [_untrained_single(job, single) for single in job.cell.model.singles]
+def _untrained(job: Job, n_cases: int) -> EvidenceClassifier:
+    made = [_untrained_single(job, single, n_cases) for single in job.cell.model.singles]
     return AveragedClassifier(made) if len(made) > 1 else made[0]
 
 
-def _untrained_single(job: Job, model: ModelSpec) -> EvidenceClassifier:
+def _untrained_single(job: Job, model: ModelSpec, n_cases: int) -> EvidenceClassifier:
     seed = job.seed + job.cell.repeat
     if model.is_rocket:
         return RocketMilletClassifier(
@@ -211,6 +212,7 @@ def _untrained_single(job: Job, model: ModelSpec) -> EvidenceClassifier:
         # The networks of an average can't share a folder.
         checkpoint_dir=job.checkpoints / model.name if job.cell.model.parts else job.checkpoints,
         checkpoint_seconds=CHECKPOINT_SECONDS,
+        callbacks=[EpochNote(job.checkpoints, job.recipe.n_epochs_for(n_cases))],
         n_jobs=1,
         verbose=0,
         **model.network_settings,
