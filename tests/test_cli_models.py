@@ -411,3 +411,12 @@ def test_a_fit_without_checkpoints_leaves_those_of_another_run_alone(tmp_path, a
     out = tmp_path / "model"
     run("fit", "GunPoint", "--path", aeon_data, "--model", "minirocket", "--out", out, "--quiet")
     assert (unfinished / "member-0.safetensors").exists()
+
+
+def test_fit_asks_about_labels_where_most_classes_have_a_single_case(tmp_path):
+    rng = np.random.default_rng(0)
+    for last in (True, False):
+        rows = [[*map(str, rng.integers(0, 60, 20)), str(case % 2)] for case in range(12)]
+        (tmp_path / "a.csv").write_text("\n".join(",".join(row if last else row[::-1]) for row in rows))
+        result = run("fit", tmp_path / "a.csv", "--model", "minirocket", "--out", tmp_path / str(last))
+        assert ("classes have a single case. Are these the labels?" in result.stderr.replace("\n", " ")) == last

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from scipy import sparse
@@ -57,6 +58,21 @@ def test_a_frame_for_each_case_has_a_row_for_each_timepoint():
     first, second = as_cases(frames)
     assert first.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert second.tolist() == [[7], [8]]
+
+
+def test_rows_of_a_frame_are_in_the_order_of_its_moments():
+    moments = pd.to_datetime(["2024-03-02", "2024-03-01", "2024-03-03"])
+    frame = pd.DataFrame({"up": [2.0, 1.0, 3.0], "down": [5, 6, 4]}, index=moments)
+    for index in (moments, moments - moments[1]):
+        assert as_cases([frame.set_axis(index)])[0].tolist() == [[1, 2, 3], [6, 5, 4]]
+    assert as_cases([frame.reset_index(drop=True)])[0].tolist() == [[2, 1, 3], [5, 6, 4]]
+
+
+def test_lists_in_a_table_of_arrow_are_the_channels_of_a_case():
+    first, second = as_cases(pa.table({"a": [[1, 2, None], [4, 5]], "b": [[6, 7, 8], [9, 10]]}))
+    np.testing.assert_array_equal(first, [[1, 2, np.nan], [6, 7, 8]])
+    assert second.tolist() == [[4, 5], [9, 10]]
+    assert as_cases(pa.table({"t0": [1, 4], "t1": [2, 5]})).tolist() == [[[1, 2]], [[4, 5]]]
 
 
 def test_masked_values_become_nan():

@@ -74,6 +74,9 @@ def test_swapped_time_and_channels_are_noticed(bumps):
         rocket().fit(swapped, y)
     with pytest.raises(SeriesError, match=r"single timepoint.*transpose"):
         rocket().fit(X.transpose(0, 2, 1), y)
+    leads = np.random.default_rng(0).normal(size=(len(y), 500, 12))
+    with pytest.warns(UserWarning, match=r"500 channels of 12 timepoints.*transpose"):
+        rocket().fit(leads, y)
 
 
 def test_constant_series_that_normalising_erases_are_noticed(bumps):

@@ -300,3 +300,10 @@ def test_an_explanation_in_another_order_is_refused_beside_the_dataset(classifie
     turned = evaluate(classifier, web_traffic.take(order), explanation=explanation[order], metrics="ndcg_at_n")
     same = evaluate(classifier, web_traffic, explanation=explanation, metrics="ndcg_at_n")
     assert turned["ndcg_at_n"] == pytest.approx(same["ndcg_at_n"])
+
+
+def test_few_cases_that_are_all_right_do_not_make_an_accuracy_certain():
+    data = Dataset(X=np.random.default_rng(0).normal(size=(8, 1, 20)), y=np.arange(8) % 2)
+    row = evaluate(lambda X: np.eye(2)[np.arange(len(X)) % 2], data, metrics=["accuracy"])
+    assert row["accuracy"] == row["accuracy_high"] == 1
+    assert row["accuracy_low"] == pytest.approx(8 / (8 + 1.96**2), abs=1e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -177,6 +178,14 @@ def test_channels_with_names_are_called_by_them():
     named = make(np.ones((1, 2, 4)), series=np.zeros((1, 3, 4)), channel_names=names)
     for axes in (plots.plot_explanation(named).axes, plots.plot_heatmap_classes(named).axes):
         assert [ax.get_ylabel() for ax in axes[:3]] == ["speed", r"\$5", "a name th… end"]
+
+
+def test_names_of_many_channels_do_not_run_into_each_other():
+    names = tuple(f"sensor_{channel}_x" for channel in range(20))
+    figure = plots.plot_explanation(make(np.ones((1, 2, 4)), series=np.zeros((1, 20, 4)), channel_names=names))
+    figure.draw_without_rendering()
+    boxes = [ax.yaxis.label.get_window_extent() for ax in figure.axes[:20]]
+    assert not any(upper.overlaps(lower) for upper, lower in itertools.pairwise(boxes))
 
 
 def test_given_axes_are_drawn_on_and_no_figure_is_made():

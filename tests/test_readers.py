@@ -650,10 +650,12 @@ BAD_TEXT = {
     "blank tsv": ("a.tsv", "\n \n", "is empty"),
     "tsv without values": ("a.tsv", "1\n", "line 1: found only '1'"),
     "tsv with an empty series": ("a.tsv", "1\t\n", "line 1"),
-    "tsv with a header": ("a.tsv", "label\tt0\n1\t2\n", "line 1: value 1 .* 't0'"),
+    "tsv with a header": ("a.tsv", "label\tt0\n1\t2\n", "line 1: is a header; expected a label"),
     "tsv that counts": ("a.tsv", "0\t1\t2\t3\n1\t2\t3\t4\n", "line 1: counts the columns from 0"),
-    "tsv with names and counts": ("a.tsv", "label\t0\t1\t2\n1\t2\t3\t4\n", "line 1: counts the columns"),
-    "tsv that counts from 1": ("a.tsv", "label\t1\t2\t3\t4\n1\t2\t3\t4\t5\n", "line 1: counts the columns from 1"),
+    "tsv with names and counts": ("a.tsv", "label\t0\t1\t2\n1\t2\t3\t4\n", "line 1: is a header"),
+    "tsv that counts from 1": ("a.tsv", "label\t1\t2\t3\t4\n1\t2\t3\t4\t5\n", "line 1: is a header"),
+    "tsv with times": ("a.tsv", "class\t0.00\t0.04\t0.08\n1\t2\t3\t4\n", "line 1: is a header"),
+    "tsv with decimal commas": ("a.tsv", "1\t0,5\t0,7\n", "'0,5'; expected a number, with a decimal point"),
     "csv that counts": ("a.csv", "0,1,2,3\n1,2,3,4\n", "line 1: counts the columns from 0"),
     "csv that counts beside an index": ("a.csv", ",0,1,2,3\n0,1,2,3,4\n", "line 1: counts the columns from 0"),
     "csv that counts beside a named index": ("a.csv", "index,0,1,2,3\n0,1,2,3,4\n", "line 1: counts the columns"),
@@ -714,6 +716,18 @@ BAD_TEXT = {
     "csv with an unnamed label": ("a.csv", "kind,a,b\na,1,2\n", "If it is the label, call its column"),
     "csv with a number of cases": ("a.csv", "label,who,t0,t1\na,1,2,3\n", "line 1: its column 'who' seems to be no"),
     "csv with semicolons": ("a.csv", "label;t0;t1\na;1,5;2\n", "separated by semicolons; expected commas"),
+    "csv with an age": ("a.csv", "t0,t1,t2,age,label\n1,2,3,60,a\n", "line 1: its column 'age' seems to be no"),
+    "csv with an unknown label": ("a.csv", "t0,t1,diagnosis\n1,2,3\n", "'diagnosis' seems to be no .* call it label"),
+    "csv of one recording": ("a.csv", "time,x,y,label\n0,1,2,a\n", "line 1: has a column 'time', and none of cases"),
+    "csv of one recording in ms": ("a.csv", "Time (ms),value\n0,1\n", "has a column 'time \\(ms\\)'.* called id"),
+    "csv with bare semicolons": ("a.csv", "0;0,04;0,1;-0,5\n", "separated by semicolons; expected commas"),
+    "csv with decimal commas": (
+        "a.csv",
+        '"a","0,5","0,7"\n',
+        "has a decimal comma in '0,5'; expected",
+    ),
+    "csv with a comment": ("a.csv", "# exported\na,1,2\n", "begins with '# exported', which is no data"),
+    "csv with Excel's separator": ("a.csv", "sep=,\na,1,2\n", "begins with 'sep=,', which is no data"),
     "csv with tabs": ("a.csv", "a\t1\t2\n", "separated by tabs; expected commas"),
     "csv with two labels": ("a.csv", "label,y,t0\na,b,1\n", "columns called label, y"),
     "csv without values": ("a.csv", "label,t0\na,\n", "line 2: holds a series without any value"),
@@ -959,3 +973,18 @@ def test_some_cases_of_a_dataset_keep_all_that_is_known_of_them(tmp_path):
 def test_parts_of_a_dataset_must_fit_together(parts, words):
     with pytest.raises(ParameterError, match=words):
         Dataset(X=np.ones((2, 3)), **parts)
+
+
+@pytest.mark.parametrize("time", ["t", "time_ms", "Time (s)", "timestamp[ns]", "T_s", "Date"])
+def test_long_csv_knows_times_with_and_without_units(time, tmp_path):
+    file = save(tmp_path, "a.csv", f"id,{time},label,x\n1,3,a,30\n1,1,a,10\n2,2,b,20\n2,1,b,11\n")
+    contents = load_file(file)
+    assert contents.channel_names == ("x",)
+    assert np.asarray(contents.X).tolist() == [[[10, 30]], [[11, 20]]]
+
+
+@pytest.mark.parametrize("header", ["label,0.00,0.04,0.08,0.12", "class,1990,1991,1992,1993", "y,0,10,20,30"])
+def test_times_above_the_columns_are_a_header(header, tmp_path):
+    dataset = load_file(save(tmp_path, "a.csv", f"{header}\n0,1,2,3,4\n1,4,3,2,1\n"))
+    assert dataset.y.tolist() == [0, 1]
+    assert np.asarray(dataset.X)[:, 0].tolist() == [[1, 2, 3, 4], [4, 3, 2, 1]]

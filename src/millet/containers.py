@@ -24,6 +24,8 @@ WANTED = (
 def as_cases(X: Any) -> Array | list[Array]:
     """Return (case, channel, time), memory-mapped where X is, or a list of (channel, time) arrays."""
     X = _plain(X)
+    if hasattr(X, "to_pydict"):  # a table of Arrow; asked without importing it
+        X = _from_arrow(X)
     if hasattr(X, "iloc"):
         X = _from_frame(X)
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1):
@@ -115,6 +117,13 @@ def _as_numbers(values: Any, what: str) -> Array:
     return array
 
 
+def _from_arrow(table: Any) -> Any:
+    """Return the channels of every case where the cells of a table are lists, else the table as it is."""
+    columns = list(table.to_pydict().values())
+    are_lists = bool(columns and columns[0]) and isinstance(columns[0][0], list)
+    return [list(channels) for channels in zip(*columns, strict=True)] if are_lists else table
+
+
 def _from_frame(frame: Any) -> Any:
     """Turn a data frame into an array, or into a list of cases where its cells hold whole series."""
     if frame.ndim != 2 or 0 in frame.shape:
@@ -158,7 +167,7 @@ def _check_columns_alike(items: list[Any]) -> None:
 def _as_case(item: Any, position: int) -> Array:
     item = _plain(item)
     if hasattr(item, "iloc") and item.ndim == 2:  # a frame of its own: rows are timepoints, columns are channels
-        item = _as_numbers(_from_frame(item), f"Case {position}").T
+        item = _as_numbers(_from_frame(_in_order_of_time(item)), f"Case {position}").T
     if isinstance(item, list | tuple) and item and hasattr(item[0], "__len__") and not isinstance(item[0], str):
         item = _stack_channels(list(item), position)
     case = _as_numbers(item, f"Case {position}")
@@ -173,6 +182,13 @@ def _as_case(item: Any, position: int) -> Array:
     if 0 in case.shape:
         raise SeriesError(f"Case {position} has no timepoint (shape {case.shape}); every case needs at least 1.")
     return case
+
+
+def _in_order_of_time(frame: Any) -> Any:
+    """Return a frame whose index holds moments with its rows in their order, as files with a time column are read."""
+    index = frame.index
+    is_time = getattr(index.dtype, "kind", "") in "Mm"
+    return frame if not is_time or index.is_monotonic_increasing else frame.sort_index()
 
 
 def _stack_channels(channels: list[Any], position: int) -> Array:

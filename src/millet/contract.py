@@ -37,7 +37,7 @@ Labels = NDArray[Any]
 # A way to normalise: as training cases that are left out decide.
 AUTO = "auto"
 # So few timepoints with more channels than that: maybe the axes were swapped.
-FEW_TIMEPOINTS = 8
+FEW_TIMEPOINTS = 16
 
 
 class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -228,7 +228,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 f"{_swapped(bags)}"
             )
         classes, codes = encode_labels(y, len(bags))
-        if bags.n_timepoints < FEW_TIMEPOINTS < bags.n_channels:
+        if bags.n_timepoints <= FEW_TIMEPOINTS < bags.n_channels:
             warnings.warn(
                 f"X has {bags.n_channels} channels of {bags.n_timepoints} timepoints.{_swapped(bags)}",
                 UserWarning,

@@ -1,7 +1,7 @@
 """Evaluation: a model and a dataset in, one flat row of numbers out.
 
 In:  anything that predicts, one split of a dataset, and an explanation of its cases where there is one.
-Out: a dictionary that fits one line of a table, with a bootstrap interval beside every number.
+Out: a dictionary that fits one line of a table, with an interval beside every number.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ def evaluate(
     -------
     dict
         In this order: `dataset`, `split`, `n_cases`, `n_classes`, `method` (of the explanation); then each metric's
-        mean over the cases, followed by `_low` and `_high`, the ends of its 95 % bootstrap interval; at last
-        `n_unscored`, the number of cases that some metric could not score, and `unscored`, which names them and says
-        why. A number that can't be computed, such as the AUROC of a single class, is NaN. AOPCR and the like are of
-        the predicted class, NDCG@n and the like of the true one, as in the paper. `ndcg_at_n` holds cases in which
-        every timepoint is relevant, and which have 1.0 by construction, as the paper's means do;
-        `ndcg_at_n_without_all_relevant` does not.
+        mean over the cases, followed by `_low` and `_high`, the ends of its 95 % interval (Wilson's for accuracy, a
+        bootstrap's for all else); at last `n_unscored`, the number of cases that some metric could not score, and
+        `unscored`, which names them and says why. A number that can't be computed, such as the AUROC of a single
+        class, is NaN. AOPCR and the like are of the predicted class, NDCG@n and the like of the true one, as in the
+        paper. `ndcg_at_n` holds cases in which every timepoint is relevant, and which have 1.0 by construction, as
+        the paper's means do; `ndcg_at_n_without_all_relevant` does not.
 
     Raises
     ------
@@ -240,9 +240,9 @@ def _score_predictions(row: Row, chosen: set[str], subject: Subject, codes: Inte
     if codes is None:
         return
     logits = subject.logits
-    correct = (logits.argmax(axis=1) == codes).astype(np.float64)
+    correct = logits.argmax(axis=1) == codes
     if "accuracy" in chosen:
-        row.add_mean("accuracy", correct)
+        row.add_share("accuracy", correct)
     if "balanced_accuracy" in chosen:
         row.add_statistic("balanced_accuracy", len(codes), lambda counts: balanced_accuracy(correct, codes, counts))
     if "auroc" in chosen:

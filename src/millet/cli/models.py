@@ -6,6 +6,7 @@ import csv
 import shlex
 import shutil
 import sys
+from collections import Counter
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -81,6 +82,7 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     train, test = load_source(source, path)
     if train.y is None:
         raise LabelError(f"{source} has no labels; training needs one for every series.")
+    _remark_on_lonely_classes(train.y.tolist())
     with explained_interruption(unfinished) if checkpoints else nullcontext():
         classifier.fit(train.X, train.y)
     classifier.save(out)
@@ -149,6 +151,20 @@ def _check_options(model: str, given: Iterable[str], offered: list[str]) -> None
             raise ParameterError(
                 f"The model {model!r} has no option {_flag(name)}; it has {', '.join(map(_flag, useful))}."
             )
+
+
+def _remark_on_lonely_classes(labels: list[Any]) -> None:
+    """Say so where most classes have a single case, since these may be no labels at all."""
+    counts = Counter(labels)
+    n_lonely = list(counts.values()).count(1)
+    if 2 * n_lonely > len(counts):
+        click.echo(
+            wrap(
+                f"Note: {n_lonely} of {len(counts)} classes have a single case. Are these the labels? Without a "
+                "header, they are read from the first column."
+            ),
+            err=True,
+        )
 
 
 def _typed(path: str | Path) -> str:

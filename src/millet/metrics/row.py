@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from millet.metrics.bootstrap import CONFIDENCE, N_RESAMPLES, bootstrap_interval, percentile_interval, resamples
-from millet.metrics.inputs import Floats, Integers
+from millet.metrics.inputs import Bools, Floats, Integers
 
 Cell = float | int | str
 
@@ -65,6 +65,17 @@ class Row:
             self._add(name, float(kept.mean()), *bootstrap_interval(kept, random_state=self._seed))
         else:
             self._add(name, np.nan, np.nan, np.nan)
+
+    def add_share(self, name: str, held: Bools) -> None:
+        """Add the share of cases of which something holds, and Wilson's interval.
+
+        Where it holds of all cases or of none, it does in every resample too, and a bootstrap interval has no width
+        however few they are.
+        """
+        from scipy.stats import binomtest
+
+        low, high = binomtest(int(held.sum()), len(held)).proportion_ci(CONFIDENCE, method="wilson")
+        self._add(name, float(held.mean()), float(low), float(high))
 
     def add_statistic(self, name: str, n_cases: int, statistic: Callable[[Integers], Floats]) -> None:
         """Add a number that is no mean, and its interval.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SMALL = 8
 NORMAL = 9.5
+# How wide a letter is, beside its height, on average.
+LETTER = 0.55
 
 
 def plain_text(text: str, limit: int = 48) -> str:
@@ -70,7 +72,7 @@ def style(ax: Axes, time: NDArray[Any], label: str, *, show_time: bool) -> None:
     """Give the panel its limits, its label and quiet spines."""
     edges = cell_edges(positions(time))
     ax.set_xlim(edges[0], edges[-1])
-    ax.set_ylabel(label, fontsize=SMALL)
+    _write_beside(ax, label)
     ax.tick_params(labelsize=SMALL, labelbottom=show_time, length=2.5, width=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_linewidth(0.6)
@@ -84,6 +86,16 @@ def style(ax: Axes, time: NDArray[Any], label: str, *, show_time: bool) -> None:
         ax.xaxis.get_offset_text().set_fontsize(SMALL)
     if show_time:
         ax.set_xlabel("time", fontsize=SMALL)
+
+
+def _write_beside(ax: Axes, label: str) -> None:
+    """Write a label up the side of the panel, or across where it is longer than the panel is high."""
+    whole = ax.get_figure(root=True)
+    assert whole is not None
+    if len(label) * LETTER * SMALL <= ax.bbox.height * 72 / whole.dpi:
+        ax.set_ylabel(label, fontsize=SMALL)
+    else:
+        ax.set_ylabel(label, fontsize=SMALL, rotation="horizontal", ha="right", va="center")
 
 
 def draw_series(

@@ -31,7 +31,6 @@ SCORES = {
 }
 # Scores between 0 and 1, which can be drawn on a bar.
 SHARES = frozenset(SCORES) - {"loss", "aopcr"}
-NORMAL_95 = 1.959963984540054
 
 
 def model_facts(classifier: Any) -> dict[str, object]:
@@ -95,10 +94,7 @@ def accuracy_row(right: NDArray[np.bool_]) -> dict[str, float]:
     >>> {name: round(value, 3) for name, value in accuracy_row(np.array([True] * 9 + [False])).items()}
     {'accuracy': 0.9, 'accuracy_low': 0.596, 'accuracy_high': 0.982}
     """
-    n, share = len(right), float(right.mean())
-    pull = NORMAL_95**2 / n
-    centre = (share + pull / 2) / (1 + pull)
-    half = NORMAL_95 / (1 + pull) * math.sqrt(share * (1 - share) / n + pull / (4 * n))
-    # At 0 and 1 the ends coincide with the share, but for rounding.
-    low, high = max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
-    return {"accuracy": share, "accuracy_low": low, "accuracy_high": high}
+    from scipy.stats import binomtest
+
+    low, high = binomtest(int(right.sum()), len(right)).proportion_ci(method="wilson")
+    return {"accuracy": float(right.mean()), "accuracy_low": float(low), "accuracy_high": float(high)}

@@ -6,8 +6,11 @@ In:  the first row of a text file, or the names that a table has. Out: positions
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_number
 from millet.errors import DatasetFormatError
@@ -15,6 +18,10 @@ from millet.errors import DatasetFormatError
 LABEL_NAMES = frozenset({"label", "class", "target", "y"})
 CASE_NAMES = frozenset({"case", "case_id", "id"})
 TIME_NAMES = frozenset({"time", "timepoint", "timestamp", "datetime", "date"})
+# Such a name, or t, with or without a unit: time_ms, Time (s), timestamp[ns].
+_TIME = re.compile(
+    rf"(t|{'|'.join(sorted(TIME_NAMES))})([ _]*[(\[]?(s|ms|us|µs|ns|secs?|seconds|mins?|minutes|h|hours|days)[)\]]?)?"
+)
 INDEX_NAMES = frozenset({"", "unnamed: 0", "index"})
 """What pandas makes of an index that is written as the first column."""
 # A row of fewer cells than these that count may well be a short series.
@@ -60,6 +67,28 @@ def find_label(file: Path, names: list[str], line: int | None = 1) -> int | None
     return find_column(file, names, others if is_axis else LABEL_NAMES, line)
 
 
+def find_time(file: Path, names: list[str], line: int | None = 1) -> int | None:
+    """Return the position of the column of times, None where there is none.
+
+    Examples
+    --------
+    >>> find_time(Path("a.csv"), ["case", "time (ms)", "speed"]), find_time(Path("a.csv"), ["case", "t0", "timely"])
+    (1, None)
+    """
+    return find_column(file, names, frozenset(filter(is_time, names)), line)
+
+
+def is_time(name: str) -> bool:
+    """Return whether a column of this name, in lower case, holds times.
+
+    Examples
+    --------
+    >>> is_time("t"), is_time("time_ms"), is_time("temperature")
+    (True, True, False)
+    """
+    return _TIME.fullmatch(name) is not None
+
+
 def folded(header: Sequence[str]) -> list[str]:
     """Return the names of columns as they are compared: without blanks around them, in lower case."""
     return [name.strip().casefold() for name in header]
@@ -91,7 +120,8 @@ def is_header(cells: Sequence[str]) -> bool:
     """Return whether the first row of a file names columns.
 
     It does if a cell says label, class, target, y, case, case_id or id, or if no cell after the first is a number.
-    A row of one such word among numbers is a case of that class, unless the numbers count the columns.
+    A row of one such word among numbers is a case of that class, unless the numbers rise in equal steps: they count
+    the columns, or are times.
 
     Parameters
     ----------
@@ -102,25 +132,18 @@ def is_header(cells: Sequence[str]) -> bool:
     --------
     >>> is_header(["label", "0", "1", "2"]), is_header(["y", "0.3", "0.1", "0.2"]), is_header(["walk", "1", "2"])
     (True, False, False)
+    >>> is_header(["label", "0.00", "0.04", "0.08"])
+    True
     """
     names = folded(cells)
-    words = [cell for cell in names if not _is_value(cell)]
-    numbers = [cell for cell in names if cell and _is_value(cell)]
+    words = [cell for cell in names if not is_value(cell)]
+    numbers = [cell for cell in names if cell and is_value(cell)]
     if any(word in LABEL_NAMES | CASE_NAMES for word in words):
-        first = 1 if numbers[:1] == ["1"] else 0
-        counted = [str(position) for position in range(first, first + len(numbers))]
-        return len(words) > 1 or numbers == counted
-    return len(cells) > 1 and not any(_is_value(cell) for cell in names[1:])
+        return len(words) > 1 or _rise_evenly(numbers)
+    return len(cells) > 1 and not any(is_value(cell) for cell in names[1:])
 
 
-def check_no_counting(
-    file: Path,
-    line: int,
-    cells: Sequence[str],
-    before: frozenset[str] = INDEX_NAMES,
-    at_least: int = COUNTING_CELLS,
-    start: int = 0,
-) -> None:
+def check_no_counting(file: Path, line: int, cells: Sequence[str]) -> None:
     """Refuse a first row that counts the columns: a data frame's header, which would be taken for a case.
 
     Parameters
@@ -128,13 +151,7 @@ def check_no_counting(
     file : Path
     line : int
     cells : sequence of str
-        The row.
-    before : frozenset of str
-        What may stand before the numbers.
-    at_least : int
-        How many numbers make it a header.
-    start : int
-        From where they count.
+        The row; what pandas calls an index may stand before the numbers.
 
     Examples
     --------
@@ -145,11 +162,11 @@ def check_no_counting(
     millet.errors.DatasetFormatError: a.csv, line 1: counts the columns from 0, ...
     """
     counted = folded(cells)
-    counted = counted[1:] if counted[0] in before else counted
-    if len(counted) >= at_least and counted == [str(start + n) for n in range(len(counted))]:
+    counted = counted[1:] if counted[0] in INDEX_NAMES else counted
+    if len(counted) >= COUNTING_CELLS and counted == [str(n) for n in range(len(counted))]:
         raise DatasetFormatError(
             file,
-            f"counts the columns from {start}, as the header of a data frame does that has no names for them. Remove "
+            "counts the columns from 0, as the header of a data frame does that has no names for them. Remove "
             "this row (in pandas: to_csv(..., header=False, index=False)), or name the columns; if it is a series, "
             "write its values with a decimal point.",
             line,
@@ -157,25 +174,45 @@ def check_no_counting(
 
 
 def check_values_named(file: Path, names: Sequence[str], line: int | None = 1) -> None:
-    """Refuse columns of values of which there are none, or the first is the number of a case or the like.
+    """Refuse columns of values of which there are none, or a few are no timepoints while all others are counted.
 
-    That would be taken for a value; other columns count timepoints.
+    Those few, the number of a case or an age, say, would be taken for values.
     """
     if not names:
         raise DatasetFormatError(file, "names no column of values.", line)
-    first, *others = names
-    parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in others]
-    counted = len(parts) > 1 and all(parts) and len({part[1] for part in parts if part}) == 1
-    if counted and not re.fullmatch(r".*?\d+", first):
+    parts = [re.fullmatch(r"(.*?)(\d+)", name) for name in names]
+    stems = Counter(part[1] for part in parts if part)
+    n_counted = max(stems.values(), default=0)
+    odd = [name for name, part in zip(names, parts, strict=True) if part is None]
+    if odd and n_counted == len(names) - len(odd) > max(1, len(odd)):
+        first, second = [name for name in names if name not in odd][:2]
         raise DatasetFormatError(
             file,
-            f"its column {first!r} seems to be no timepoint, unlike {others[0]!r}, {others[1]!r} and so on. Remove "
+            f"its column {odd[0]!r} seems to be no timepoint, unlike {first!r}, {second!r} and so on. Remove "
             "it; if it is the label, call it label; if it is a value, give its name a number.",
             line,
         )
 
 
-def _is_value(cell: str) -> bool:
+def _rise_evenly(numbers: Sequence[str]) -> bool:
+    """Whether numbers rise in equal steps, as far as their digits tell; a single one that counts does, too."""
+    values = np.array([parse_number(number.upper(), MISSING_OR_EMPTY) for number in numbers])
+    if len(values) < 3:
+        return values.tolist() in ([], [0.0], [1.0], [0.0, 1.0], [1.0, 2.0])
+    steps = np.diff(values)
+    step = steps.mean()
+    # What is written to two decimals may be off by one of the last.
+    return bool(step > 0 and np.abs(steps - step).max() <= 0.1 * step)
+
+
+def is_value(cell: str) -> bool:
+    """Return whether a cell is a number, or one that is missing.
+
+    Examples
+    --------
+    >>> is_value("1e3"), is_value("NA"), is_value("walk")
+    (True, True, False)
+    """
     try:
         parse_number(cell.upper(), MISSING_OR_EMPTY)
     except ValueError:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from millet.datasets.readers.columns import TIME_NAMES, find_column, find_label, folded, is_index, named
+from millet.datasets.readers.columns import TIME_NAMES, find_label, find_time, folded, is_index, named
 from millet.datasets.readers.contents import Contents, Floats, check_values, stack_cases
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_number, parse_row, shorten
 from millet.errors import DatasetFormatError
@@ -48,7 +48,7 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list
         Cases in the order in which they first appear.
     """
     names = folded(header)
-    time_column = find_column(file, names, TIME_NAMES)
+    time_column = find_time(file, names)
     label_column = find_label(file, names)
     special = {case_column, time_column, label_column}
     channels = [column for column in range(len(names)) if column not in special and not is_index(names, column)]

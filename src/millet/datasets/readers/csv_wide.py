@@ -16,13 +16,15 @@ from millet.datasets.readers.columns import (
     check_no_counting,
     check_values_named,
     find_column,
+    find_time,
     folded,
     is_header,
     is_index,
+    is_value,
 )
 from millet.datasets.readers.contents import Contents, Floats, check_values, stack_cases
 from millet.datasets.readers.csv_long import read_long
-from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_row
+from millet.datasets.readers.numbers import DECIMAL_COMMA, MISSING_OR_EMPTY, parse_row, shorten
 from millet.datasets.readers.text import numbered_lines
 from millet.errors import DatasetFormatError
 
@@ -46,11 +48,7 @@ def read_csv(file: Path) -> Contents:
     first = next(records, None)
     if first is None:
         raise DatasetFormatError(file, "is empty; expected one row a series, or one row a timepoint.")
-    if len(first[1]) == 1 and (found := re.search(r"[;\t]", first[1][0])):
-        separator = "tabs" if found[0] == "\t" else "semicolons"
-        raise DatasetFormatError(
-            file, f"is separated by {separator}; expected commas, and decimal points. Files with tabs end in .tsv.", 1
-        )
+    _check_dialect(file, *first)
     check_no_counting(file, *first)
     if not is_header(first[1]):
         return _read_wide(file, _before(first, records), names=None)
@@ -59,6 +57,26 @@ def read_csv(file: Path) -> Contents:
     if case_column is not None:
         return read_long(file, records, first[1], case_column)
     return _read_wide(file, records, names)
+
+
+def _check_dialect(file: Path, line: int, cells: list[str]) -> None:
+    """Refuse what is no comma-separated text with decimal points, as far as the first row tells."""
+    text = ",".join(cells)
+    if text.lstrip().startswith(("#", "sep=")) and not any(cell.strip() and is_value(cell) for cell in cells[1:]):
+        raise DatasetFormatError(
+            file, f"begins with {shorten(text)}, which is no data. Remove what stands above the table.", line
+        )
+    found = re.search(r"[;\t]", text)
+    if found and (len(cells) == 1 or all(re.search(r"[;\t]", cell) for cell in cells[1:-1])):
+        separator = "tabs" if found[0] == "\t" else "semicolons"
+        raise DatasetFormatError(
+            file,
+            f"is separated by {separator}; expected commas, and decimal points. Files with tabs end in .tsv.",
+            line,
+        )
+    comma = next((cell for cell in cells[1:] if DECIMAL_COMMA.fullmatch(cell.strip())), None)
+    if comma is not None:
+        raise DatasetFormatError(file, f"has a decimal comma in {shorten(comma)}; expected decimal points.", line)
 
 
 def _records(file: Path) -> Iterator[Record]:
@@ -81,6 +99,8 @@ def _before(first: Record, others: Iterator[Record]) -> Iterator[Record]:
 
 
 def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -> Contents:
+    if names is not None:
+        _check_no_time(file, names)
     label_column = 0 if names is None else find_column(file, names, LABEL_NAMES)
     is_indexed = names is not None and is_index(names, 0) and label_column != 0
     if names is not None:
@@ -109,6 +129,18 @@ def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -
     if not blocks:
         raise DatasetFormatError(file, "holds a header only; expected at least one row of data.")
     return Contents(X=stack_cases(blocks), labels=None if label_column is None else labels, lines=lines)
+
+
+def _check_no_time(file: Path, names: list[str]) -> None:
+    """Refuse a recording, one row a timepoint, that does not say which case a row is of."""
+    column = find_time(file, names)
+    if column is not None:
+        raise DatasetFormatError(
+            file,
+            f"has a column {names[column]!r}, and none of cases. If a row is one timepoint, add a column called id "
+            f"that tells which series it is of; if it is a whole series, remove the column {names[column]!r}.",
+            1,
+        )
 
 
 def _without_empty_end(cells: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ Blocks of plain numbers go to the fast parser in `plain`, which gives the same n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import final
 
@@ -20,6 +21,8 @@ MISSING = frozenset({"?", "NA"})
 
 MISSING_OR_EMPTY = MISSING | {""}
 """For formats in which nothing between two delimiters is a missing value, too."""
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 BLOCK_CHARS = 1 << 18
 """Text parsed in one go: long enough for the fast parser to pay, short beside the array that comes out."""
@@ -96,8 +99,11 @@ def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: 
         try:
             values.append(parse_number(token, missing))
         except ValueError:
+            point = ", with a decimal point" if DECIMAL_COMMA.fullmatch(token.strip()) else ""
             raise DatasetFormatError(
-                file, f"value {len(values) + 1} of the series is {shorten(token)}; expected a number.{hint}", line
+                file,
+                f"value {len(values) + 1} of the series is {shorten(token)}; expected a number{point}.{hint}",
+                line,
             ) from None
     return np.array(values, dtype=np.float64)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millet.datasets.readers.columns import LABEL_NAMES, check_no_counting
+from millet.datasets.readers.columns import LABEL_NAMES, check_no_counting, is_header
 from millet.datasets.readers.contents import Contents
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, SeriesParser, shorten
 from millet.datasets.readers.text import filled_lines
@@ -53,9 +53,13 @@ def read_tsv(file: Path) -> Contents:
 def _check_no_header(file: Path, number: int, cells: list[str]) -> None:
     """Refuse a header, which would be taken for a case."""
     check_no_counting(file, number, cells)
-    if cells[0].strip().casefold() in LABEL_NAMES:
-        check_no_counting(file, number, cells, before=LABEL_NAMES, at_least=2)
-        check_no_counting(file, number, cells, before=LABEL_NAMES, start=1)
+    if cells[0].strip().casefold() in LABEL_NAMES and is_header(cells):
+        raise DatasetFormatError(
+            file,
+            "is a header; expected a label and values. Remove this row, or save the file as .csv, where headers are "
+            "read.",
+            number,
+        )
 
 
 def _unquoted(label: str) -> str:

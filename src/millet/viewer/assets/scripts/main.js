@@ -68,6 +68,7 @@ class Page {
     this.index = null;
     this.code = null;
     document.body.classList.toggle("unlabelled", !labelled);
+    document.body.classList.toggle("named", !numericNames);
     document.body.classList.toggle("single", nCases === 1);
     if (isNarrow()) for (const details of document.querySelectorAll("details")) details.open = false;
     byId("legend-region").hidden = report.cases.regions === null;
