@@ -975,6 +975,12 @@ def test_parts_of_a_dataset_must_fit_together(parts, words):
         Dataset(X=np.ones((2, 3)), **parts)
 
 
+def test_a_recording_in_parquet_is_refused(tmp_path):
+    pd.DataFrame({"time": [0, 1], "x": [1.0, 2.0], "label": ["a", "a"]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DatasetFormatError, match="has a column 'time', and none of cases"):
+        load_file(tmp_path / "a.parquet")
+
+
 @pytest.mark.parametrize("time", ["t", "time_ms", "Time (s)", "timestamp[ns]", "T_s", "Date"])
 def test_long_csv_knows_times_with_and_without_units(time, tmp_path):
     file = save(tmp_path, "a.csv", f"id,{time},label,x\n1,3,a,30\n1,1,a,10\n2,2,b,20\n2,1,b,11\n")

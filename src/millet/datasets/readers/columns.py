@@ -173,6 +173,18 @@ def check_no_counting(file: Path, line: int, cells: Sequence[str]) -> None:
         )
 
 
+def check_no_time(file: Path, names: list[str], line: int | None = 1) -> None:
+    """Refuse a recording, one row a timepoint, that does not say which case a row is of."""
+    column = find_time(file, names, line)
+    if column is not None:
+        raise DatasetFormatError(
+            file,
+            f"has a column {names[column]!r}, and none of cases. If a row is one timepoint, write a .csv file with a "
+            f"column called id that tells which series it is of; if it is a whole series, remove {names[column]!r}.",
+            line,
+        )
+
+
 def check_values_named(file: Path, names: Sequence[str], line: int | None = 1) -> None:
     """Refuse columns of values of which there are none, or a few are no timepoints while all others are counted.
 

@@ -14,9 +14,9 @@ from millet.datasets.readers.columns import (
     CASE_NAMES,
     LABEL_NAMES,
     check_no_counting,
+    check_no_time,
     check_values_named,
     find_column,
-    find_time,
     folded,
     is_header,
     is_index,
@@ -100,7 +100,7 @@ def _before(first: Record, others: Iterator[Record]) -> Iterator[Record]:
 
 def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -> Contents:
     if names is not None:
-        _check_no_time(file, names)
+        check_no_time(file, names)
     label_column = 0 if names is None else find_column(file, names, LABEL_NAMES)
     is_indexed = names is not None and is_index(names, 0) and label_column != 0
     if names is not None:
@@ -129,18 +129,6 @@ def _read_wide(file: Path, records: Iterator[Record], names: list[str] | None) -
     if not blocks:
         raise DatasetFormatError(file, "holds a header only; expected at least one row of data.")
     return Contents(X=stack_cases(blocks), labels=None if label_column is None else labels, lines=lines)
-
-
-def _check_no_time(file: Path, names: list[str]) -> None:
-    """Refuse a recording, one row a timepoint, that does not say which case a row is of."""
-    column = find_time(file, names)
-    if column is not None:
-        raise DatasetFormatError(
-            file,
-            f"has a column {names[column]!r}, and none of cases. If a row is one timepoint, add a column called id "
-            f"that tells which series it is of; if it is a whole series, remove the column {names[column]!r}.",
-            1,
-        )
 
 
 def _without_empty_end(cells: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from millet.datasets.labels import label_texts
 from millet.datasets.readers.columns import (
     CASE_NAMES,
     LABEL_NAMES,
+    check_no_time,
     check_values_named,
     find_label,
     folded,
@@ -59,6 +60,7 @@ def read_parquet(file: Path) -> Contents:
     if any(are_lists) and not all(are_lists):
         raise DatasetFormatError(file, "mixes columns of lists and of numbers; expected one kind beside the label.")
     if not are_lists[0]:
+        check_no_time(file, [names[c] for c in columns], line=None)
         check_values_named(file, [names[c] for c in columns], line=None)
     X = _read_lists(file, pyarrow, table, columns) if are_lists[0] else _read_wide(file, pyarrow, table, columns)
     check_every_case(file, X)
