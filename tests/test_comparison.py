@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.text import Text
 
 from millet import Explanation
 from millet.benchmark import load_experiment, read_rows, run_benchmark
@@ -15,6 +16,8 @@ from millet.errors import ParameterError, StorageError
 from millet.loading import load_classifier
 from millet.metrics import aopcr, perturbation_curve
 from millet.plots import plot_comparison
+from millet.plots.comparison import height_of
+from millet.plots.figures import figure_or_new
 from millet.posthoc import explain
 from millet.report import read_run, write_report
 from millet.report.comparison import comparison_section, explainers_of
@@ -72,6 +75,13 @@ def spoil_rows(folder, change):
     for row in rows:
         change(row)
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def title_of(ax):
+    """Return the artist that is the title on the left."""
+    wanted = ax.get_title(loc="left")
+    (title,) = ax.findobj(lambda artist: isinstance(artist, Text) and artist.get_text() == wanted)
+    return title
 
 
 class TestWhatIsKept:
@@ -255,13 +265,21 @@ class TestSection:
         spoil_rows(folder, move)
         assert "examples = 2" in section(folder).notes[0]
 
-    def test_many_classes_are_cut_to_the_first(self, folder):
+    @pytest.mark.parametrize(("n_others", "n_shown"), [(0, 8), (2, 5), (6, 2)])
+    def test_many_classes_are_cut_to_what_a_picture_holds_and_the_text_says_so(self, folder, n_others, n_shown):
         def multiply(row):
             one = row["examples"][0]
-            row["examples"] = [{**one, "case": number, "label": str(number)} for number in range(40)]
+            examples = [{**one, "case": number, "label": str(number)} for number in range(40)]
+            row.update(examples=examples, n_classes=40)
 
         spoil_rows(folder, multiply)
-        assert shown_cases(section(folder).tables[0]) == list(range(10))
+        rows = read_rows(folder)
+        others = [{**rows[0], "method": f"method {number}"} for number in range(n_others)]
+        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *others]))
+        (table,) = section(folder).tables
+        assert len(table.rows) == 3 + n_others
+        assert f"{', '.join(map(str, range(n_shown)))}, of the first {n_shown} of 40 classes" in table.notes[0]
+        assert table.coverage == f"{n_shown} of 40 classes"
 
     def test_a_new_report_removes_the_pictures_that_it_no_longer_shows_and_no_others(self, folder):
         report = write_report(folder)
@@ -310,3 +328,25 @@ class TestPlot:
 
     def test_there_is_room_for_many_methods(self):
         plot_comparison({str(number): self.explanation() for number in range(10)}).canvas.draw()
+
+    @pytest.mark.parametrize("n_methods", [1, 3, 5, 9])
+    @pytest.mark.parametrize("n_cases", [1, 2])
+    def test_names_run_into_nothing(self, n_methods, n_cases):
+        names = [f"MILLET of conjunctive-fcn-positions=False-dropout=0.{number}" for number in range(n_methods)]
+        labels = ["calm", "a spike as wide as the whole of the series, and higher than any other"]
+        said = dict.fromkeys(names, self.explanation(classes=labels))
+        curves = {name: np.linspace(0, -number - 1, 11) for number, name in enumerate(names)}
+        with figure_or_new(None, 11.0, height_of(n_methods) * n_cases) as canvas:
+            parts = canvas.subfigures(n_cases, 1, squeeze=False).ravel()
+            for part in parts:
+                plot_comparison(said, curves, label=labels[1], figure=part)
+        canvas.canvas.draw()
+        for part in parts:
+            left, *panels, right = part.axes
+            for ax, neighbour in zip([left, *panels], [panels[0], *[right] * n_methods], strict=True):
+                assert title_of(ax).get_window_extent().x1 < neighbour.get_tightbbox().x0
+            legend = right.get_legend().get_window_extent()
+            beside = [right.xaxis.label, *right.get_xticklabels()]
+            assert not any(legend.overlaps(thing.get_window_extent()) for thing in [right, *beside])
+            assert part.bbox.x0 <= legend.x0 < legend.x1 <= part.bbox.x1
+            assert part.bbox.y0 <= legend.y0

@@ -366,6 +366,25 @@ def test_curves_are_drawn_on_the_given_axes_over_the_papers_fractions():
     np.testing.assert_allclose(ax.lines[0].get_xdata(), np.arange(11) * 0.05)
 
 
+def test_no_two_curves_of_many_look_alike():
+    ax = plots.plot_perturbation_curves({f"method {number}": np.zeros(3) for number in range(24)})
+    assert len({(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}) == 24
+    assert len({line.get_color() for line in ax.lines[:6]}) == 6
+
+
+@pytest.mark.parametrize("n_curves", [1, 2, 9])
+def test_the_names_of_curves_cover_neither_curves_nor_labels(n_curves):
+    curves = {f"a method with a name that goes on and on, {number}": [0, -1] for number in range(n_curves)}
+    ax = plots.plot_perturbation_curves(curves)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not any(
+        legend.overlaps(thing.get_window_extent()) for thing in [ax, ax.xaxis.label, *ax.get_xticklabels()]
+    )
+    assert ax.figure.bbox.x0 <= legend.x0 < legend.x1 <= ax.figure.bbox.x1
+    assert ax.figure.bbox.y0 <= legend.y0
+
+
 @pytest.mark.parametrize(
     ("curves", "fractions"), [({}, None), ({"a": [1, 2], "b": [1]}, None), ({"a": [1, 2]}, [0]), ({"a": []}, None)]
 )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from millet.explanation import Explanation
-from millet.plots.panels import check_relevant, draw_region, draw_series, plain_text, style
+from millet.plots.panels import LONGEST_NAME, check_relevant, draw_region, draw_series, plain_text, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,9 +60,9 @@ class OneCase:
         """Return the position of the class that a label or name stands for."""
         return int(self.explanation.class_codes(target)[0])
 
-    def name(self, code: int) -> str:
+    def name(self, code: int, limit: int = LONGEST_NAME) -> str:
         """Return what to call a class in a picture."""
-        return plain_text(self.explanation.class_names[code])
+        return plain_text(self.explanation.class_names[code], limit)
 
     def relevant(self, relevant: ArrayLike | None) -> NDArray[np.bool_] | None:
         """Return one bool for each of the case's own timepoints."""

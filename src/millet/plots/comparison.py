@@ -6,7 +6,8 @@ Out: matplotlib figures; see `millet.plots`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +16,24 @@ from numpy.typing import ArrayLike
 from millet.errors import ParameterError
 from millet.explanation import Explanation
 from millet.plots.cases import OneCase
-from millet.plots.curves import plot_perturbation_curves
+from millet.plots.curves import legend_height, plot_perturbation_curves
 from millet.plots.figures import figure_or_new
 from millet.plots.palettes import CHANNELS, find_palette
-from millet.plots.panels import NORMAL, SMALL, draw_heatmap, draw_series, plain_text, style
+from millet.plots.panels import (
+    NORMAL,
+    SMALL,
+    draw_heatmap,
+    draw_series,
+    inches_of,
+    longest_that_fits,
+    plain_text,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+    from matplotlib.gridspec import SubplotSpec
 
 COLUMN, ROW, LEAST_HEIGHT = 3.9, 0.85, 2.9
 
@@ -94,24 +105,45 @@ def plot_comparison(
     colors = find_palette(palette)
     n_columns = 3 if curves else 2
     with figure_or_new(figure, COLUMN * n_columns, height_of(len(cases))) as canvas:
-        grid = canvas.add_gridspec(len(cases), n_columns, wspace=0.08)
+        # The column of the curves has labels of its own inside it.
+        grid = canvas.add_gridspec(len(cases), n_columns, wspace=0.08, width_ratios=[1, 1, 1.2][:n_columns])
         left = canvas.add_subplot(grid[:, 0])
         _draw_all_channels(left, first)
         style(left, first.time, "value", show_time=True)
         if label is not None:
-            left.set_title(f"True: {first.name(first.code(label))}", fontsize=NORMAL, loc="left")
+            _write_title(left, lambda limit: f"True: {first.name(first.code(label), limit)}", NORMAL)
         for place, (name, one) in enumerate(cases.items()):
             ax = canvas.add_subplot(grid[place, 1])
             code = one.predicted if target is None else one.code(target)
             draw_heatmap(ax, one.time, one.scores[code], colors)
             _draw_all_channels(ax, one, halo=True)
             style(ax, one.time, "", show_time=place == len(cases) - 1)
-            ax.set_title(
-                f"{plain_text(name)}: {one.name(code)} ({one.probabilities[code]:.1%})", fontsize=SMALL, loc="left"
-            )
+            _write_title(ax, partial(_said, name, one, code), SMALL)
         if curves:
-            plot_perturbation_curves(curves, ylabel=ylabel, ax=canvas.add_subplot(grid[:, 2]))
+            _draw_curves(canvas, grid[:, 2], curves, ylabel)
     return canvas
+
+
+def _draw_curves(canvas: FigureBase, cell: SubplotSpec, curves: Mapping[str, ArrayLike], ylabel: str) -> None:
+    """Draw curves with room for their names below them, in this column alone."""
+    whole = canvas.get_figure(root=True)
+    assert whole is not None
+    height, names = canvas.bbox.height / whole.dpi, legend_height(len(curves))  # type: ignore[attr-defined]
+    rows = cell.subgridspec(2, 1, height_ratios=[max(height - names, height / 2), names], hspace=0)
+    ax = plot_perturbation_curves(curves, ylabel=ylabel, ax=canvas.add_subplot(rows[0]))
+    legend = ax.get_legend()
+    assert legend is not None
+    # Else all columns would end above the names.
+    legend.set_in_layout(False)
+
+
+def _said(name: str, one: OneCase, code: int, limit: int) -> str:
+    return f"{plain_text(name, limit)}: {one.name(code, limit)} ({one.probabilities[code]:.1%})"
+
+
+def _write_title(ax: Axes, write: Callable[[int], str], size: float) -> None:
+    """Write what fits above the panel: a longer title would run into the labels beside it."""
+    ax.set_title(longest_that_fits(write, size, inches_of(ax)), fontsize=size, loc="left")
 
 
 def _draw_all_channels(ax: Axes, one: OneCase, *, halo: bool = False) -> None:

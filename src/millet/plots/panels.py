@@ -6,6 +6,7 @@ Out: artists on the axes that was given.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +24,11 @@ SMALL = 8
 NORMAL = 9.5
 # How wide a letter is, beside its height, on average.
 LETTER = 0.55
+LONGEST_NAME, SHORTEST_NAME = 48, 8
+INCH = 72.0  # in points, of which text is made
 
 
-def plain_text(text: str, limit: int = 48) -> str:
+def plain_text(text: str, limit: int = LONGEST_NAME) -> str:
     r"""Return a name as matplotlib shall show it: no mathematics, one line, not endless.
 
     Examples
@@ -39,6 +42,41 @@ def plain_text(text: str, limit: int = 48) -> str:
         line = f"{line[: limit - limit // 3 - 1]}…{line[-(limit // 3) :]}"
     # A leading underscore would hide the name from legends.
     return ("\u200b" if line.startswith("_") else "") + line.replace("$", r"\$")
+
+
+def text_width(text: str, size: float) -> float:
+    """Return how many inches wide a line is, in matplotlib's font.
+
+    Examples
+    --------
+    >>> text_width("mmm", 8) > text_width("iii", 8)
+    True
+    """
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    # Not as mathematics: `plain_text` has taken care that there is none.
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return float(width) / INCH
+
+
+def longest_that_fits(write: Callable[[int], str], size: float, width: float) -> str:
+    """Return the longest text that is no wider than so many inches, where `write` cuts its names to a limit.
+
+    Examples
+    --------
+    >>> longest_that_fits(lambda limit: plain_text("a name that goes on and on", limit), 8, width=1.0)
+    'a name th…nd on'
+    """
+    texts = (write(limit) for limit in range(LONGEST_NAME, SHORTEST_NAME, -1))
+    return next((text for text in texts if text_width(text, size) <= width), write(SHORTEST_NAME))
+
+
+def inches_of(ax: Axes) -> float:
+    """Return how wide the axes is."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return float(ax.bbox.width / figure.dpi)
 
 
 def positions(time: NDArray[Any]) -> NDArray[np.float64]:

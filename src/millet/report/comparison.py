@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 TITLE = "Side by side"
 CAM, SHAP, MILLET = "CAM", "SHAP", "MILLET"
-WIDTH, MOST_CLASSES = 11.0, 10
+WIDTH, MOST_HEIGHT = 11.0, 24.0  # in inches
 NOTHING = (
     "No cases were kept to be shown side by side: an experiment keeps them where it says how many of each class, "
     "such as `examples = 2`."
@@ -127,7 +127,7 @@ def _test_split(run: Run, name: str, path: str | os.PathLike[str] | None, finger
 
 
 def _shown_cases(explainers: Sequence[Explainer]) -> list[int]:
-    """Return of each class the first case that all models got right, else the first; of the first classes alone."""
+    """Return of each class the first case that all models got right, else the first; as many as a picture holds."""
     if not explainers:
         return []
     common = set.intersection(*(set(one.examples) for one in explainers))
@@ -135,7 +135,7 @@ def _shown_cases(explainers: Sequence[Explainer]) -> list[int]:
     for case in sorted(common):
         by_label.setdefault(explainers[0].examples[case].label, []).append(case)
     chosen = []
-    for label, cases in list(by_label.items())[:MOST_CLASSES]:
+    for label, cases in list(by_label.items())[: max(1, int(MOST_HEIGHT / height_of(len(explainers))))]:
         right = [case for case in cases if all(one.examples[case].predicted == label for one in explainers)]
         chosen.append((right or cases)[0])
     return chosen
@@ -156,12 +156,15 @@ def _table(run: Run, dataset: str, explainers: Sequence[Explainer], cases: Seque
         for own, is_same in [run.own_beside(one.row, "aopcr")]
     )
     header = ("explanation", "model", "test cases", "AOPCR", "the model's own", "AOPCR of those shown", "Gini")
+    n_kept = len({one.label for one in explainers[0].examples.values()})
+    first = f", of the first {len(cases)} of {n_kept} classes, since more would make too tall a picture"
+    which = ", ".join(map(str, cases)) + (first if n_kept > len(cases) else "")
     notes = (
-        f"Shown: cases {', '.join(map(str, cases))}. The model's own: the AOPCR of what the model says of itself on "
-        f"the same test cases. {GINI_NOTE}",
+        f"Shown: cases {which}. The model's own: the AOPCR of what the model says of itself on the same test cases. "
+        f"{GINI_NOTE}",
         SCALE_NOTE,
     )
-    n_classes = explainers[0].row.number("n_classes") or len(cases)
+    n_classes = explainers[0].row.number("n_classes") or n_kept
     covered = f"{len(cases)} of {n_classes:.0f} classes"
     return Table(f"{dataset}: explanations side by side", "Fig. 7", covered, header, rows, notes)
 
