@@ -163,6 +163,17 @@ class TestSection:
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         assert [one.name for one in explainers_of(read_run(folder), "TinyTraffic")] == ["CAM", "MILLET"]
 
+    def test_models_of_the_fast_lane_go_by_their_own_name_alone(self, folder):
+        rows = read_rows(folder)
+        (own,) = (row for row in rows if (row["model"], row["method"]) == ("conjunctive-lite", "own"))
+        rows += [
+            {**own, "model": model, "backbone": "minirocket", "pooling": "instance"}
+            for model in ("minirocket", "minirocket-ridge")
+        ]
+        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        names = [one.name for one in explainers_of(read_run(folder), "TinyTraffic")]
+        assert names == ["CAM", "SHAP", "MiniRocket", "minirocket-ridge", "MILLET"]
+
     def test_aopcr_of_what_is_shown_is_that_of_the_metric(self, finished):
         test = test_split(finished)
         (table,) = section(finished).tables

@@ -24,7 +24,7 @@ from millet.plots.figures import figure_or_new
 from millet.report.evidence import readable
 from millet.report.examples import Example, examples_file, examples_of
 from millet.report.layout import Picture, Section, Table, mean, shown
-from millet.report.names import MILLET_POOLINGS, model_title
+from millet.report.names import MILLET_POOLINGS, has_networks, model_title
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
 from millet.report.webtraffic import GINI_NOTE
@@ -89,6 +89,8 @@ def _title(row: Row) -> str:
         return SHAP
     if row.method != OWN:
         return row.method
+    if not has_networks(row.content.get("backbone") or row.model):
+        return model_title(row.model)  # the paper's methods are of networks
     pooling = row.content.get("pooling")
     return CAM if pooling == "gap" else MILLET if pooling in MILLET_POOLINGS else model_title(row.model)
 
