@@ -452,6 +452,39 @@ class TestWebTraffic:
         assert "Tiny is generated" in text
         assert "our ensemble" not in text
 
+    def test_of_a_generated_dataset_there_are_no_figures_of_the_paper(self, tmp_path):
+        rows = grid(["Tiny"], MODELS, per_class_accuracy={"8": 0.5}, missed={"8": {"0": 1}})
+        datasets = [{"name": "Tiny", "generator": {"n_cases_per_class": 2}}]
+        tables = write_report(make_run(tmp_path, rows, name="webtraffic", datasets=datasets)).path.read_text()
+        headers = [line for line in tables.split("\n") if line.startswith(("| model", "| explanation", "| class"))]
+        assert len(headers) == 9
+        assert not any("paper" in header or "difference" in header for header in headers)
+        assert "App. D.2" not in tables
+        assert line_of(tables, "8") == ["8", "0.500", "0 (1)", "–"]
+
+    @pytest.mark.parametrize(("shown", "others"), [("One", "Two, Three"), ("WebTraffic", "One, Two, Three")])
+    def test_generated_datasets_that_are_left_out_are_named(self, tmp_path, shown, others):
+        generated = [{"name": name, "generator": {"n_cases_per_class": 2}} for name in ("One", "Two", "Three")]
+        published = ["WebTraffic"] if shown == "WebTraffic" else []
+        rows = grid(["One", "Two", "Three", *published], ["gap-fcn"])
+        text = write_report(make_run(tmp_path, rows, name="webtraffic", datasets=[*published, *generated])).text
+        assert f"{shown}: Accuracy" in text
+        assert "Two: Accuracy" not in text
+        note = f"Of generated datasets, these are not in this section: {others}."
+        assert text.count(note) == 2, "in this section and in that of false negatives"
+
+    def test_notes_on_shap_are_of_the_tables_dataset_alone(self, tmp_path):
+        facts = {"aopcr_low": -2.0, "aopcr_high": 1.0}
+        rows = grid(["WebTraffic"], ["conjunctive-fcn"], n_cases=500)
+        rows += grid(["Beef"], ["conjunctive-fcn"], n_cases=30)
+        rows.append(make_row("Beef", "conjunctive-fcn", method="shap", n_cases=7, **facts))
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        assert "SHAP explained" not in text
+        assert "Our SHAP" not in text
+        rows.append(make_row("WebTraffic", "conjunctive-fcn", method="shap", aopcr=-1.0, n_cases=10))
+        text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
+        assert "SHAP explained 10 cases; all else is of 500." in text
+
     def test_false_negatives_show_what_peaks_are_taken_for(self, tmp_path):
         facts = {
             "per_class_accuracy": {"0": 0.9, "8": 0.76},
@@ -477,6 +510,19 @@ class TestWebTraffic:
 
 
 class TestUcr:
+    def test_brief_trainings_are_called_brief_in_each_section(self, tmp_path, published):
+        note = "trained briefly (recipe fast, n_epochs=3; the paper's: 1500 epochs)"
+        whole = write_report(
+            make_run(tmp_path / "a", grid(UCR, DUEL, recipe="fast"), name="ucr"), published=published
+        )
+        assert "trained briefly" not in whole.text
+        rows = grid(UCR, DUEL, recipe="fast, n_epochs=3")
+        brief = write_report(make_run(tmp_path / "b", rows, name="ucr"), published=published)
+        sections = brief.path.read_text().split("\n## ")
+        assert [section.split("\n")[0] for section in sections if note in section] == [
+            "UCR", "Ranking", "Dataset properties",
+        ]  # fmt: skip
+
     def test_means_stand_beside_the_authors_on_the_same_datasets(self, tmp_path, published):
         rows = grid(UCR[:4], DUEL)
         rows = [row for row in rows if (row["dataset"], row["model"]) != (UCR[0], DUEL[0])]

@@ -15,7 +15,7 @@ from millet.report.names import model_title
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.rows import Row, Run
-from millet.report.webtraffic import foreign_note, traffic_dataset
+from millet.report.webtraffic import dataset_notes, is_published, traffic_dataset
 
 PEAK, MODEL = "8", "conjunctive-inceptiontime"
 TITLE = "False negatives"
@@ -27,17 +27,19 @@ def false_negatives_section(run: Run, published: Published) -> Section:
     rows = _rows(run, name)
     accuracy, missed = by_class(run)
     if not accuracy:
-        return Section(TITLE, notes=(f"No accuracy by class of {model_title(MODEL)} on {name} yet.",))
-    paper = paper_table("false_negatives")
+        missing = f"No accuracy by class of {model_title(MODEL)} on {name} yet."
+        return Section(TITLE, notes=(missing, *dataset_notes(run, name)))
     found = _means([row.content for row in rows], "missed_ndcg_at_n")
     several = f" Means of {len(rows)} single models; those taken for others are counted together."
+    # Of generated cases the paper says nothing.
+    paper = {label: (_paper(label),) if is_published(name) else () for label in accuracy}
     table = Table(
         f"{name}: {model_title(MODEL)} by class",
-        paper.table,
+        paper_table("false_negatives").table if is_published(name) else "",
         f"{len(accuracy)} of {WEB_TRAFFIC.n_classes} classes",
-        ("class", "accuracy", "paper", "taken for", "NDCG@n of those missed"),
+        ("class", "accuracy", *(("paper",) if is_published(name) else ()), "taken for", "NDCG@n of those missed"),
         tuple(
-            (label, _number(accuracy[label]), _paper(label), _confused(missed, label), _number(found.get(label)))
+            (label, _number(accuracy[label]), *paper[label], _confused(missed, label), _number(found.get(label)))
             for label in accuracy
         ),
         (
@@ -45,8 +47,8 @@ def false_negatives_section(run: Run, published: Published) -> Section:
             "found the region although it predicted another class." + (several if len(rows) > 1 else ""),
         ),
     )
-    pictures = evidence_pictures(run.folder) if name == WEB_TRAFFIC.name else ()
-    return Section(TITLE, (table,), pictures, foreign_note(name))
+    pictures = evidence_pictures(run.folder) if is_published(name) else ()
+    return Section(TITLE, (table,), pictures, dataset_notes(run, name))
 
 
 def by_class(run: Run) -> tuple[dict[str, float], dict[str, dict[str, int]]]:

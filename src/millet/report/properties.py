@@ -27,6 +27,7 @@ from millet.report.published import Published
 from millet.report.ranking import BEST, RIVALS
 from millet.report.rows import Run
 from millet.report.ucr import coverage, ucr_datasets
+from millet.report.webtraffic import shortened_note
 from millet.statistics import average_ranks, class_balance, deviations_from_median, equal_count_bins, head_to_head
 from millet.statistics.properties import BALANCE_THRESHOLD
 
@@ -58,7 +59,7 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
         caption = f"Accuracy minus the median of all, {coverage(everyone.datasets)}; steadiest first."
         pictures.append(Picture("model_variance", caption, lambda: plot_deviations(everyone.values, titles)))
     notes = field.notes if n_by_property else everyone.notes if tables else ()
-    return Section("Dataset properties", tuple(tables), tuple(pictures), (*missing, *notes))
+    return Section("Dataset properties", tuple(tables), tuple(pictures), (*missing, *notes, *shortened_note(run)))
 
 
 def best_among_rivals(run: Run, published: Published) -> Field | None:

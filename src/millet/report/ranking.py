@@ -18,7 +18,7 @@ from millet.report.placing import critical_difference_picture, rank_figures, ran
 from millet.report.published import Published
 from millet.report.rows import Run
 from millet.report.ucr import all_datasets, are_of_the_paper, coverage, heading, ucr_datasets
-from millet.report.webtraffic import SCALE_NOTE
+from millet.report.webtraffic import SCALE_NOTE, shortened_note
 from millet.statistics import head_to_head, pareto_front
 
 HEADER = (
@@ -53,7 +53,7 @@ def ranking_section(run: Run, published: Published) -> Section:
     if trade_off is not None:
         tables.append(trade_off[0])
         pictures.append(trade_off[1])
-    return Section("Ranking", tuple(tables), tuple(pictures), notes)
+    return Section("Ranking", tuple(tables), tuple(pictures), (*notes, *shortened_note(run)))
 
 
 def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tuple[list[Table], list[Picture]]:

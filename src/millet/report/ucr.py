@@ -28,7 +28,7 @@ from millet.report.rows import Run
 from millet.report.training import METRIC as TRAINING
 from millet.report.training import TITLE as TRAINING_TITLE
 from millet.report.training import training_table
-from millet.report.webtraffic import SCALE_NOTE
+from millet.report.webtraffic import SCALE_NOTE, shortened_note
 from millet.statistics import run_spread
 
 HEADER = (
@@ -87,7 +87,7 @@ def ucr_section(run: Run, published: Published) -> Section:
     trained = [name for name in everywhere if any(run.runs(name, model, TRAINING) for model in run.models)]
     training = training_table(run, published, trained, heading(TRAINING_TITLE, "", trained))
     listed = (*tables, *by_dataset.values(), training)
-    return Section(title, tuple(table for table in listed if table.rows), notes=notes)
+    return Section(title, tuple(table for table in listed if table.rows), notes=(*notes, *shortened_note(run)))
 
 
 def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -10,7 +10,17 @@ import re
 from collections.abc import Iterator
 
 from millet.datasets.catalogue import WEB_TRAFFIC
-from millet.report.layout import NONE, Cell, Section, Table, comparison, mean, shown, shown_difference
+from millet.report.layout import (
+    NONE,
+    Cell,
+    Section,
+    Table,
+    comparison,
+    mean,
+    shown,
+    shown_difference,
+    without_empty_columns,
+)
 from millet.report.names import (
     BACKBONES,
     METRICS,
@@ -22,7 +32,7 @@ from millet.report.names import (
     model_title,
     with_others,
 )
-from millet.report.paper import paper_table
+from millet.report.paper import PaperTable, paper_table
 from millet.report.published import Published
 from millet.report.rows import OWN, Row, Run
 from millet.report.training import METRIC as TRAINING
@@ -38,6 +48,10 @@ CONVENTION_NOTE = (
 BEST_NOTE = (
     "Of SHAP and MILLET the pooling that does best with each backbone; the best of fewer than four is no match for "
     "the paper's. Of single models, where a pooling has no ensemble; the paper's are ensembles of five."
+)
+OUR_BEST_NOTE = (
+    "Of SHAP and MILLET the pooling that does best with each backbone; of single models, where a pooling has no "
+    "ensemble."
 )
 
 
@@ -55,22 +69,33 @@ def webtraffic_section(run: Run, published: Published) -> Section:
     training = training_table(run, published, [name], (f"{name}: {TRAINING_TITLE}", "", covered))
     tables += [_same_cases(run, name), _sparsity(run, name), _without_class_0(run, name), training]
     shown_tables = tuple(table for table in tables if table.rows)
-    return Section("WebTraffic", shown_tables, notes=(*foreign_note(name), *shortened_note(run)))
+    return Section("WebTraffic", shown_tables, notes=(*dataset_notes(run, name), *shortened_note(run)))
 
 
 def traffic_dataset(run: Run) -> str:
-    """Return the published dataset's name; in a run without it, that of a generated one."""
-    planned = run.experiment.get("datasets")
-    listed = [item for item in planned if isinstance(item, dict)] if isinstance(planned, list) else []
-    generated = [name for item in listed if item.get("generator") and (name := str(item.get("name"))) in run.datasets]
+    """Return the published dataset's name; in a run without it, that of the first generated one."""
+    generated = _generated(run)
     return generated[0] if generated and WEB_TRAFFIC.name not in run.planned("datasets") else WEB_TRAFFIC.name
 
 
-def foreign_note(name: str) -> tuple[str, ...]:
-    """Say so where a dataset is not the published one."""
-    if name == WEB_TRAFFIC.name:
-        return ()
-    return (f"{name} is generated, and not the published dataset: ours and the paper's can't be compared.",)
+def _generated(run: Run) -> list[str]:
+    """Return the generated datasets that have results, in the experiment's order."""
+    planned = run.experiment.get("datasets")
+    listed = [item for item in planned if isinstance(item, dict)] if isinstance(planned, list) else []
+    return [name for item in listed if item.get("generator") and (name := str(item.get("name"))) in run.datasets]
+
+
+def is_published(name: str) -> bool:
+    """Return whether a dataset is the one that the paper's figures are of."""
+    return name == WEB_TRAFFIC.name
+
+
+def dataset_notes(run: Run, name: str) -> tuple[str, ...]:
+    """Say so where a dataset is not the published one, and which others are generated and not shown beside it."""
+    foreign = f"{name} is generated, and not the published dataset: ours and the paper's can't be compared."
+    others = [other for other in _generated(run) if other != name]
+    left_out = f"Of generated datasets, these are not in this section: {', '.join(others)}."
+    return (*(() if is_published(name) else (foreign,)), *((left_out,) if others else ()))
 
 
 def shortened_note(run: Run) -> tuple[str, ...]:
@@ -89,8 +114,13 @@ def _is_shortened(recipe: str) -> bool:
     return asked is not None and int(asked[1]) < RECIPE_EPOCHS.get(name, PAPER_EPOCHS)
 
 
+def _paper_beside(table: str, dataset: str) -> PaperTable:
+    """Return a table of the paper; beside another dataset than the published one, an empty one."""
+    return paper_table(table) if is_published(dataset) else PaperTable("", "", "", {})
+
+
 def _prediction(run: Run, published: Published, name: str, metric: str) -> Table:
-    paper = paper_table(PREDICTION[metric])
+    paper = _paper_beside(PREDICTION[metric], name)
     cells = []
     for model in with_others(run.models):
         pooling, _, backbone = model.partition("-")
@@ -119,7 +149,7 @@ def _method(run: Run, name: str, model: str, metric: str, method: str) -> str:
 
 
 def _explanations(run: Run, published: Published, name: str, metric: str) -> Table:
-    paper = paper_table("webtraffic_explanations")
+    paper = _paper_beside("webtraffic_explanations", name)
     cells = []
     for line, title, pooling, method in _lines():
         ensembles: list[float | None] = []
@@ -136,20 +166,21 @@ def _explanations(run: Run, published: Published, name: str, metric: str) -> Tab
     for model in with_others(run.models)[len(MODELS) :]:
         ours = run.ensemble(name, model, metric)
         cells.append(Cell(model_title(model), ours, None, run.runs(name, model, metric)))
-    notes = (SCALE_NOTE if metric == "aopcr" else CONVENTION_NOTE, *_shap_notes(run, metric))
+    notes = (SCALE_NOTE if metric == "aopcr" else CONVENTION_NOTE, *_shap_notes(run, name, metric))
     return _table(run, name, metric, paper.table, cells, *notes, suffix=" of all explanations")
 
 
-def _shap_notes(run: Run, metric: str) -> Iterator[str]:
+def _shap_notes(run: Run, name: str, metric: str) -> Iterator[str]:
     """Say what SHAP was asked, and how sure its mean is where it explained fewer cases than the models themselves."""
-    rows = [row for row in run.done if row.method == "shap" and row.number(metric) is not None]
+    of_dataset = [row for row in run.done if row.dataset == name]
+    rows = [row for row in of_dataset if row.method == "shap" and row.number(metric) is not None]
     planned = run.experiment.get("methods")
     listed = [method for method in planned if isinstance(method, dict)] if isinstance(planned, list) else []
     options = [method.get("options") for method in listed if method.get("name") == "shap"]
     if rows and not any(isinstance(option, dict) and option.get("paired") is False for option in options):
         yield "Our SHAP follows each coalition by its complement; the paper does not say so of its own."
     counts = {row.content.get("n_cases") for row in rows}
-    others = {row.content.get("n_cases") for row in run.done if row.method != "shap"}
+    others = {row.content.get("n_cases") for row in of_dataset if row.method != "shap"}
     if rows and counts != others:
         few, all_cases = (", ".join(map(str, sorted(filter(None, found)))) for found in (counts, others))
         widest = max((_half_width(row, metric) for row in rows), default=0.0)
@@ -164,7 +195,7 @@ def _half_width(row: Row, metric: str) -> float:
 
 def _summary(run: Run, name: str, metric: str) -> Table:
     """Return Tab. 1: CAM, and of SHAP and MILLET the pooling that does best with each backbone."""
-    paper = paper_table("webtraffic_summary")
+    paper = _paper_beside("webtraffic_summary", name)
     groups: dict[str, tuple[str, tuple[str, ...], str]] = {
         "cam": ("CAM", ("gap",), "cam"),
         "shap-best": ("SHAP", MILLET_POOLINGS, "shap"),
@@ -197,6 +228,8 @@ def _summary(run: Run, name: str, metric: str) -> Table:
             )
     header = ("explanation", "of", "ours", "paper", "difference")
     heading, covered = f"{name}: {METRICS[metric].title}", _coverage(run, name, metric)
+    if not is_published(name):
+        return Table(heading, "", covered, *without_empty_columns(header, rows), (OUR_BEST_NOTE,))
     return Table(heading, paper.table, covered, header, tuple(rows), (BEST_NOTE,))
 
 
