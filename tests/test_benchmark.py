@@ -180,6 +180,17 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
             "seed . repeats in .* must be below 4294967296.*got 4294967294 . 2",
         ),
         ({"more": "methods = { cam = {} }"}, "there is no such model"),
+        (
+            {"more": 'methods = { cam = { poolings = ["conjunctive"] } }'},
+            "must be of gap, .*; got conjunctive. Leave",
+        ),
+        (
+            {
+                "models": '{ backbones = ["lite"], poolings = ["gap", "conjunctive"] }',
+                "more": 'methods = { cam = { poolings = ["gap", "conjunctive"] } }',
+            },
+            "must be of gap, .*; got conjunctive. Leave",
+        ),
         ({"more": 'tables = ["a", "a"]'}, "Duplicate"),
     ],
 )

@@ -234,10 +234,15 @@ def _parse_method(name: str, options: Any, models: tuple[ModelSpec, ...]) -> Met
     n_cases = table.optional_integer("n_cases", at_least=1)
     repeats = table.optional_integer("repeats", at_least=1)
     # Only networks with this pooling have class activation maps.
-    default = ("gap",) if name == "cam" else tuple(POOLINGS)
-    poolings = table.texts("poolings") if "poolings" in table else default
+    fitting = ("gap",) if name == "cam" else tuple(POOLINGS)
+    poolings = table.texts("poolings") if "poolings" in table else fitting
     for pooling in poolings:
         lookup("pooling", pooling, POOLINGS)
+    if others := [pooling for pooling in poolings if pooling not in fitting]:
+        raise ParameterError(
+            f"poolings in {table.where} must be of {', '.join(fitting)}, the only one with class activation maps; "
+            f"got {', '.join(others)}. Leave poolings out."
+        )
     spec = MethodSpec(name, n_cases, repeats, poolings, table.rest())
     if not any(spec.explains(model) for model in models):
         kind = "networks with " if name in OF_NETWORKS else ""
