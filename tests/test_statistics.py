@@ -95,6 +95,14 @@ class TestSignificance:
                 expected = 1.0 if i == j else stats.wilcoxon(table[:, i], table[:, j]).pvalue
                 assert p_values[i, j] == pytest.approx(expected)
 
+    @pytest.mark.parametrize(("n_zeros", "n_others"), [(1, 9), (5, 20), (30, 40), (10, 70)])
+    def test_wilcoxon_is_scipys_without_the_zeros_as_the_page_on_statistics_says(self, n_zeros, n_others):
+        differences = np.append(np.zeros(n_zeros), np.random.default_rng(0).normal(0.1, 1, n_others).round(9))
+        table = np.column_stack([differences, np.zeros(len(differences))])
+        p_value = statistics.pairwise_wilcoxon(table)[0, 1]
+        assert p_value == stats.wilcoxon(differences[differences != 0]).pvalue
+        assert (p_value == stats.wilcoxon(differences).pvalue) == (n_others in (9, 70)), "that takes other ways"
+
     def test_a_pair_that_ties_everywhere_is_not_different(self):
         assert statistics.pairwise_wilcoxon([[0.5, 0.5], [0.7, 0.7]]).tolist() == [[1, 1], [1, 1]]
 
@@ -185,6 +193,15 @@ class TestCliques:
 
 
 class TestComparison:
+    @pytest.mark.parametrize("alpha", [5, 1, 0, -0.05, np.nan, "0.05", True])
+    def test_a_level_of_significance_lies_between_0_and_1(self, alpha):
+        with pytest.raises(ParameterError, match="alpha must be a number above 0 and below 1; got"):
+            statistics.compare_classifiers(np.eye(3), ["a", "b", "c"], alpha=alpha)
+
+    def test_classifiers_have_names_of_their_own(self):
+        with pytest.raises(ParameterError, match=r"names must be different, .*; got a, b, a"):
+            statistics.compare_classifiers(np.eye(3), ["a", "b", "a"])
+
     @QUICK
     @given(
         numpy_strategies.arrays(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from millet.checks import number
 from millet.errors import ParameterError
 from millet.statistics.ranks import TIE_DECIMALS, average_ranks, check_results
 
@@ -101,7 +102,8 @@ def pairwise_wilcoxon(values: ArrayLike, *, decimals: int = TIE_DECIMALS) -> NDA
     values : array of shape (n_datasets, n_classifiers)
         Results, finite.
     decimals : int
-        Differences are rounded to so many decimals; datasets where that leaves 0 are left out of the pair's test.
+        Differences are rounded to so many decimals; datasets where that leaves 0 are left out of the pair's test,
+        which is ``scipy.stats.wilcoxon`` of the others.
 
     Returns
     -------
@@ -212,12 +214,12 @@ def compare_classifiers(
     values : array of shape (n_datasets, n_classifiers)
         Results of at least two classifiers, finite.
     names : sequence of str
-        The classifiers.
+        The classifiers, all different.
     higher_is_better : bool
         True for accuracy, False for a loss.
     alpha : float
-        The level of significance, of the whole family of pairwise tests. Where Friedman's test finds no
-        difference at this level, no pair is called different.
+        The level of significance, between 0 and 1, of the whole family of pairwise tests. Where Friedman's test
+        finds no difference at this level, no pair is called different.
     decimals : int
         Results that agree in so many decimals tie.
 
@@ -236,6 +238,9 @@ def compare_classifiers(
     table = check_results(values, decimals)
     if table.shape[1] != len(names) or len(names) < 2:
         raise ParameterError(f"{table.shape[1]} classifiers with {len(names)} names can't be compared.")
+    if len(set(names)) < len(names):
+        raise ParameterError(f"names must be different, to tell the classifiers apart; got {', '.join(names)}.")
+    alpha = number("alpha", alpha, above=0, below=1)
     ranks = average_ranks(table, higher_is_better=higher_is_better, decimals=decimals)
     friedman = friedman_test(table, decimals=decimals) if len(names) > 2 else None
     p_values = pairwise_wilcoxon(table, decimals=decimals)
