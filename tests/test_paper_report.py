@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import re
 import subprocess
 import sys
 
@@ -318,7 +319,7 @@ class TestRows:
             with pytest.raises(DatasetFormatError, match=problem):
                 read_run(tmp_path)
         (tmp_path / "run.json").write_text("{}")
-        with pytest.raises(DatasetNotFoundError, match="nothing has been run"):
+        with pytest.raises(DatasetNotFoundError, match="no cell of the run has been finished"):
             read_run(tmp_path)
 
 
@@ -823,6 +824,24 @@ class TestFigures:
 
 
 class TestCommand:
+    def test_one_is_no_plural(self, tmp_path, published):
+        rows = grid(["Coffee"], DUEL)
+        folder = make_run(tmp_path / "run", rows, name="ucr", datasets=["Coffee"], models=list(DUEL))
+        result = CliRunner().invoke(cli, ["report", str(folder), "--published", str(published)])
+        assert result.exit_code == 0, result.output
+        assert "13 classifiers on 1 dataset." in result.output
+        assert "ucr: 1 of 1 dataset, 2 of 2 models, 4 trainings, 2 ensembles, 0 failed." in result.output
+        assert result.output.endswith("report.md and 1 picture.\n")
+        assert not re.search(r"\b1 (datasets|models|trainings|ensembles|pictures)\b", result.output)
+
+    def test_a_run_whose_first_cell_is_under_way_is_called_so(self, tmp_path):
+        make_run(tmp_path, [])
+        (tmp_path / "rows.jsonl").unlink()
+        with pytest.raises(
+            DatasetNotFoundError, match=r"no cell of the run has been finished yet\. Wait for the first"
+        ):
+            write_report(tmp_path)
+
     def test_it_prints_the_tables_and_where_they_are(self, tmp_path):
         folder = make_run(tmp_path / "run", grid(["WebTraffic"], ["gap-fcn"]), name="webtraffic")
         result = CliRunner().invoke(cli, ["report", str(folder), "--out", str(tmp_path / "out")])

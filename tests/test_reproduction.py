@@ -129,8 +129,8 @@ class TestPage:
         average = {**row, "model": "hydra+gap-fcn", "backbone": "hydra+fcn", "recipe": "fast"}
         make_run(tmp_path / "results" / "together", [*rows, average])
         text = write_page(tmp_path / "results", tmp_path)
-        assert "- `rocket`: 1 datasets, 3 models, 3 trainings, 0 ensembles, 0 failed. " in text
-        assert "- `together`: 1 datasets, 4 models, 4 trainings, 0 ensembles, 0 failed, recipe fast. " in text
+        assert "- `rocket`: 1 dataset, 3 models, 3 trainings, 0 ensembles, 0 failed. " in text
+        assert "- `together`: 1 dataset, 4 models, 4 trainings, 0 ensembles, 0 failed, recipe fast. " in text
 
     def test_a_run_that_was_interrupted_is_partial(self, tmp_path):
         rows = [make_row("BeetleFly", BEST, repeat) for repeat in range(3)]

@@ -1,4 +1,4 @@
-"""Tables: rows of cells in, aligned plain text out, for terminals and logs."""
+"""Tables: rows of cells in, aligned plain text out, for terminals and logs; and how numbers of things are said."""
 
 from __future__ import annotations
 
@@ -56,3 +56,14 @@ def columns_of(text: str) -> int:
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text
     )
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number with its word.
+
+    Examples
+    --------
+    >>> counted(1, "cell"), counted(3, "cell")
+    ('1 cell', '3 cells')
+    """
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -12,8 +12,8 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment, load_experiment, tiers_of
 from millet.benchmark.folder import rows_so_far
 from millet.benchmark.rows import Row, key_of
-from millet.benchmark.times import counted, in_words
-from millet.tables import format_table
+from millet.benchmark.times import in_words
+from millet.tables import counted, format_table
 
 
 def describe_plan(

@@ -22,10 +22,11 @@ from millet.benchmark.grid import GivenUp, Grid
 from millet.benchmark.job import UNKNOWN, Fingerprints, Job, failure_row, other_cases
 from millet.benchmark.rows import Row, RowsFile, kept_rows, key_of
 from millet.benchmark.status import StatusLine, read_note
-from millet.benchmark.times import counted, in_words
+from millet.benchmark.times import in_words
 from millet.benchmark.work import CellResult
 from millet.checks import integer
 from millet.errors import StorageError
+from millet.tables import counted
 
 Say = Callable[[str], None]
 

@@ -1,4 +1,4 @@
-"""Durations and numbers of things as people say them."""
+"""Durations as people say them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,3 @@ def in_words(seconds: float) -> str:
         return f"{hours} h {minutes} min"
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h"
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its word.
-
-    Examples
-    --------
-    >>> counted(1, "cell"), counted(3, "cell")
-    ('1 cell', '3 cells')
-    """
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

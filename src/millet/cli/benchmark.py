@@ -45,7 +45,7 @@ def benchmark(
     that fails is recorded, and the others are run; the exit code is then 1.
     """
     from millet.benchmark import describe_plan, load_experiment, run_benchmark
-    from millet.benchmark.times import counted
+    from millet.tables import counted
 
     if plan:
         workers = _n_workers(n_jobs)

@@ -19,8 +19,9 @@ from millet.cli.sources import DATA_HELP
 def report(folder: Path, published: Path | None, out: Path | None, path: Path | None) -> None:
     """Turn the rows of a benchmark into the paper's tables and figures."""
     from millet.report import write_report
+    from millet.tables import counted
 
     written = write_report(folder, published=published, out=out, path=path)
     click.echo(written.text)
     click.echo()
-    click.echo(f"Wrote {written.path} and {len(written.pictures)} pictures.")
+    click.echo(f"Wrote {written.path} and {counted(len(written.pictures), 'picture')}.")

@@ -52,7 +52,9 @@ def _above_gap_on_ucr(metric: str) -> Callable[[Run, Published], Finding | None]
         if not cells:
             return None
         gain, paper = _gain(run, published, cells, metric)
-        return Finding(f"{gain:+.3f} on {len(cells)} datasets", paper, YES if gain >= 0 else NO)
+        return Finding(
+            f"{gain:+.3f} on {len(cells)} dataset{'s' * (len(cells) != 1)}", paper, YES if gain >= 0 else NO
+        )
 
     return judge
 

@@ -30,6 +30,7 @@ from millet.report.ranking import ranking_section
 from millet.report.rows import OWN, Run, read_run
 from millet.report.ucr import are_of_the_paper, ucr_section
 from millet.report.webtraffic import webtraffic_section
+from millet.tables import counted
 
 SECTIONS: dict[str, Callable[[Run, Published], Section]] = {
     "webtraffic": webtraffic_section,
@@ -219,14 +220,12 @@ def shown_picture(picture: Picture, file: str) -> str:
 
 def run_facts(run: Run) -> str:
     """Return in one line how much of its plan a run has done, and how."""
-    planned = f" of {len(run.planned('datasets'))}" if run.planned("datasets") else ""
-    models = f" of {len(run.planned('models'))}" if run.planned("models") else ""
     recipes = sorted({row.recipe for row in run.done} - {""})
     precisions = sorted({str(row.content["precision"]) for row in run.done if row.content.get("precision")})
     tier = run.experiment.get("tier")
     parts = [
-        f"{len(run.datasets)}{planned} datasets",
-        f"{len(run.models)}{models} models",
+        _so_many(len(run.datasets), len(run.planned("datasets")), "dataset"),
+        _so_many(len(run.models), len(run.planned("models")), "model"),
         *_progress(run),
         f"{len(run.failed)} failed",
         *([f"tier {tier}"] if tier else []),
@@ -243,10 +242,15 @@ def _progress(run: Run) -> list[str]:
     models = [model for model in specs if isinstance(model, dict)] if isinstance(specs, list) else []
     n_repeats, n_datasets = run.experiment.get("repeats"), len(run.planned("datasets"))
     if not models or not isinstance(n_repeats, int):
-        return [f"{found[0]} trainings", f"{found[1]} ensembles"]
+        return [counted(found[0], "training"), counted(found[1], "ensemble")]
     n_ensembles = n_datasets * sum(bool(model.get("ensemble")) for model in models) if n_repeats > 1 else 0
-    parts = [f"{found[0]} of {n_datasets * len(models) * n_repeats} trainings"]
-    return parts + ([f"{found[1]} of {n_ensembles} ensembles"] if n_ensembles else [])
+    parts = [_so_many(found[0], n_datasets * len(models) * n_repeats, "training")]
+    return parts + ([_so_many(found[1], n_ensembles, "ensemble")] if n_ensembles else [])
+
+
+def _so_many(found: int, planned: int, word: str) -> str:
+    """Say how many there are, and of how many where that is known."""
+    return f"{found} of {counted(planned, word)}" if planned else counted(found, word)
 
 
 def failures_table(run: Run) -> Table | None:

@@ -16,6 +16,7 @@ from millet.report.layout import NONE, Picture, Table, shown
 from millet.report.names import METRICS
 from millet.report.ucr import coverage, heading
 from millet.statistics import average_ranks, compare_classifiers, count_wins
+from millet.tables import counted
 
 WIN_DECIMALS = 3
 LEVEL = 0.05  # of significance
@@ -61,8 +62,8 @@ def significance_table(field: Field, of: str = "", source: str = "") -> Table:
     if least > BLUNT:
         who = "no pair" if least > LEVEL else "only a pair of which one is better almost everywhere"
         notes.append(
-            f"On {len(field.datasets)} datasets the least p that a pair could reach, corrected for {n_pairs}, is "
-            f"{min(least, 1.0):.2g}: {who} could be told apart, whatever the results."
+            f"On {counted(len(field.datasets), 'dataset')} the least p that a pair could reach, corrected for "
+            f"{n_pairs}, is {min(least, 1.0):.2g}: {who} could be told apart, whatever the results."
         )
     notes += field.notes
     order = np.argsort(comparison.ranks, kind="stable")

@@ -20,6 +20,7 @@ from millet.report.rows import Run
 from millet.report.ucr import all_datasets, are_of_the_paper, coverage, heading, ucr_datasets
 from millet.report.webtraffic import SCALE_NOTE, shortened_note
 from millet.statistics import head_to_head, pareto_front
+from millet.tables import counted
 
 HEADER = (
     "classifier",
@@ -130,9 +131,9 @@ def _ranks(
             f"{figures['mean']:.3f} / {figures['rank']:.3f} / {figures['wins']}" if figures else NONE,
         ))  # fmt: skip
     notes = [
-        f"Ranks and wins among {len(field.classifiers)} classifiers on {len(field.datasets)} datasets. Authors: the "
-        "same with the authors' results in the place of ours. Wins are counted at three decimals, as the paper seems "
-        "to."
+        f"Ranks and wins among {len(field.classifiers)} classifiers on {counted(len(field.datasets), 'dataset')}. "
+        "Authors: the same with the authors' results in the place of ours. Wins are counted at three decimals, as "
+        "the paper seems to."
     ]
     notes += [*([LOSS_NOTE] if metric == "loss" else []), *field.notes]
     title = f"{METRICS[metric].title} among {len(field.classifiers)} classifiers"

@@ -274,7 +274,10 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     experiment = _read_experiment(path / "run.json")
     rows_path = path / "rows.jsonl"
     if not rows_path.is_file():
-        raise DatasetNotFoundError(f"{path} holds no rows.jsonl: nothing has been run yet. Run: millet benchmark")
+        raise DatasetNotFoundError(
+            f"{path} holds no rows.jsonl: no cell of the run has been finished yet. Wait for the first where it is "
+            "under way; else run: millet benchmark"
+        )
     lines = rows_path.read_text(encoding="utf-8", errors="replace").split("\n")
     filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     rows, notes = [], []
