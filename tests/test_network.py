@@ -347,9 +347,18 @@ def test_unknown_names_are_refused_with_a_suggestion():
         MilletNetwork(1, 2, "fcn", "conjuctive")
     with pytest.raises(UnknownNameError, match="Did you mean 'zeros'"):
         MilletNetwork(1, 2, "fcn", padding="zero")
-    for nonsense in (7, None, ["fcn"], len):
-        with pytest.raises(UnknownNameError, match="Unknown backbone"):
+
+
+def test_what_is_neither_a_name_nor_a_class_nor_a_module_is_refused_as_such():
+    for nonsense in (7, None, ["fcn"], len, functools.partial(OwnBackbone, 1), lambda n_channels: OwnBackbone(1)):
+        with pytest.raises(
+            ParameterError, match=r"backbone must be a name \(fcn, .*\), a class of modules, or a mod"
+        ):
             MilletNetwork(1, 2, nonsense)
+    with pytest.raises(
+        ParameterError, match=r"pooling must be .* got functools\.partial.*pass a module that it made"
+    ):
+        MilletNetwork(1, 2, "fcn", functools.partial(SumPooling, 6))
 
 
 @pytest.mark.parametrize("settings", [

@@ -10,7 +10,7 @@ import inspect
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,8 @@ from millet.nn.lite import Lite
 from millet.nn.poolings import POOLINGS, BagOutput, GapPooling
 
 BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTime, "lite": Lite, "resnet": ResNet}
+
+T = TypeVar("T", bound=nn.Module)
 
 # Encodings of longer series take much memory, and little time beside the network.
 REMEMBERED_TIMEPOINTS = 20_000
@@ -232,7 +234,7 @@ def _build_backbone(backbone: Any, n_channels: int, padding: str) -> nn.Module:
     if isinstance(backbone, nn.Module):
         return backbone
     if not _is_module_class(backbone):
-        backbone = lookup("backbone", backbone, BACKBONES)
+        backbone = _find("backbone", backbone, BACKBONES)
     settings = {}
     if issubclass(backbone, Backbone) and "padding" in inspect.signature(backbone).parameters:
         settings["padding"] = padding
@@ -243,8 +245,17 @@ def _build_pooling(pooling: Any, d_in: int, n_classes: int) -> nn.Module:
     if isinstance(pooling, nn.Module):
         return pooling
     if not _is_module_class(pooling):
-        pooling = lookup("pooling", pooling, POOLINGS)
+        pooling = _find("pooling", pooling, POOLINGS)
     return _make("pooling", pooling, d_in, n_classes)
+
+
+def _find(kind: str, name: Any, table: dict[str, type[T]]) -> type[T]:
+    if not isinstance(name, str):
+        raise ParameterError(
+            f"{kind} must be a name ({', '.join(table)}), a class of modules, or a module; got {name!r}. Of a "
+            "function that makes modules, pass a module that it made."
+        )
+    return lookup(kind, name, table)
 
 
 def _is_module_class(candidate: Any) -> bool:
