@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
 import millet
-from millet import MilletClassifier, fitting
+from millet import Explanation, MilletClassifier, fitting
 from millet.errors import (
     LabelError,
     MilletError,
@@ -31,7 +31,7 @@ from millet.errors import (
     TrainingError,
     UnknownNameError,
 )
-from millet.nn import BACKBONES, POOLINGS, ConjunctivePooling
+from millet.nn import BACKBONES, POOLINGS, BagOutput, ConjunctivePooling, Pooling
 from millet.nn.lite import Lite
 from millet.training import Recipe
 
@@ -677,6 +677,60 @@ def test_other_lengths_are_fine_at_predict_time_other_channels_are_not(bumps, fi
 def test_the_interpretation_is_named_after_the_users_pooling(bumps):
     clf = quick(pooling=ConjunctivePooling, n_epochs=1).fit(*bumps)
     assert clf.explain(bumps[0][:2]).method == "ConjunctivePooling"
+
+
+class ScaledPooling(Pooling):
+    """Instance pooling that claims `factor` times the contributions that it has; a few large ones cancel."""
+
+    factor = 1.0
+
+    def forward(self, z, valid=None):
+        said = self.classify(z).transpose(1, 2)
+        if valid is not None:
+            said = said * valid[:, None]
+        n_own = said.shape[2] if valid is None else valid.sum(dim=1)[:, None]
+        large = torch.zeros_like(said)
+        large[:, :, 0], large[:, :, 1] = 1e3, -1e3
+        return BagOutput(said.sum(dim=2) / n_own, said, None, (said + large) * self.factor, said.new_zeros(2))
+
+
+@pytest.mark.parametrize("n_estimators", [1, 2])
+def test_contributions_of_poolings_of_ones_own_that_do_not_add_up_are_warned_of(bumps, n_estimators, monkeypatch):
+    X, y = bumps
+    clf = quick(pooling=ScaledPooling, n_epochs=3, n_estimators=n_estimators).fit(X, y)
+    series = [X[0], X[1][:, :20]]
+    right = clf.explain(series)  # warnings are errors
+    monkeypatch.setattr(ScaledPooling, "factor", 2.0)
+    expected = np.abs(right.rebuilt_logits()).max()
+    with pytest.warns(UserWarning, match="contributions of ScaledPooling do not add up.* must be the logit") as said:
+        wrong = clf.explain(series)
+    assert f"up to {expected:.2g} away" in str(said[0].message)
+    assert said[0].filename == __file__
+    np.testing.assert_array_equal(wrong.logits, right.logits)
+
+
+def test_evidence_of_millets_own_poolings_is_not_checked_again(bumps, monkeypatch):
+    monkeypatch.setattr(Explanation, "completeness_error", lambda self: pytest.fail("it was checked"))
+    for pooling in ("conjunctive", ConjunctivePooling):
+        quick(pooling=pooling, n_epochs=1).fit(*bumps).explain(bumps[0][:2])
+
+
+class NotFinite(torch.nn.Module):
+    def __init__(self, n_channels):
+        super().__init__()
+        self.embed = torch.nn.Conv1d(n_channels, 4, 1)
+
+    def forward(self, x):
+        return self.embed(x) * torch.nan
+
+
+def test_a_loss_that_is_not_finite_is_blamed_on_parts_of_ones_own_too(bumps):
+    with pytest.raises(TrainingError, match=r"Lower learning_rate.* Or the backbone NotFinite makes values that are"):
+        quick(NotFinite, n_epochs=1).fit(*bumps)
+    with pytest.raises(TrainingError, match=r"Or the backbone NotFinite or the pooling ScaledPooling makes"):
+        quick(NotFinite, ScaledPooling, n_epochs=1).fit(*bumps)
+    with pytest.raises(TrainingError, match=r"set normalise=True\.$"):
+        quick("lite", n_epochs=1, learning_rate=1e30).fit(*bumps)
 
 
 def test_a_millet_error_is_also_a_value_error():

@@ -20,9 +20,10 @@ from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed, war
 from millet.description import plain_parameter
 from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
+from millet.explanation.checks import warn_if_incomplete
 from millet.fitting import architecture_of, check_device, check_parameters, choose_hardware, fit_members
 from millet.models import describe_classifier, encode_network, restore_classifier
-from millet.nn import BagOutput, MilletNetwork, average_outputs
+from millet.nn import POOLINGS, BagOutput, MilletNetwork, average_outputs
 from millet.outputs import OutputArrays, on_cpu
 from millet.storage import load_model
 from millet.training import Callback, History, Recipe, inference_batches
@@ -246,7 +247,10 @@ class MilletClassifier(EvidenceClassifier):
             "method": method,
         }
         parts = tuple(Explanation(**shared, **store.fields()) for store in by_member)
-        return Explanation(**shared, **evidence.fields(), members=parts)
+        explanation = Explanation(**shared, **evidence.fields(), members=parts)
+        if type(self.networks_[0].pooling) not in POOLINGS.values():  # those add up, and need not pay for the check
+            warn_if_incomplete(explanation, method)
+        return explanation
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, backbone: Any = None, pooling: Any = None) -> MilletClassifier:

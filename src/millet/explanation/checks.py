@@ -6,6 +6,7 @@ Out: arrays of the promised shape and type that nobody can write to, or an error
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 # Sums of single precision, over many channels, are as far apart at the most.
 ROUNDING = 1e-4
+# As a part of the greatest logit: what may be missing in evidence that adds up.
+INCOMPLETE = 1e-3
 
 
 def checked_fields(given: Explanation) -> dict[str, Any]:
@@ -58,6 +61,24 @@ def checked_fields(given: Explanation) -> dict[str, Any]:
     if not isinstance(given.method, str):
         raise ParameterError(f"method must be a string; got {type(given.method).__name__}.")
     return checked
+
+
+def warn_if_incomplete(explanation: Explanation, pooling: str) -> None:
+    """Warn where contributions, which a pooling of one's own claims to be complete, do not add up to the logits."""
+    if explanation.contributions is None:
+        return
+    error = explanation.completeness_error().max(initial=0.0)
+    size = np.abs(explanation.logits).max(initial=0.0)
+    # Large contributions may cancel each other, and leave their rounding.
+    cancelled = np.abs(explanation.contributions).mean(axis=2, dtype=np.float64).max(initial=0.0)
+    if error > INCOMPLETE * size + ROUNDING * cancelled:
+        warnings.warn(
+            f"The contributions of {pooling} do not add up: their mean over a case's own timepoints, plus the bias, "
+            f"must be the logit, and is up to {error:.2g} away from it, where logits are up to {size:.2g}. Correct "
+            "them, or return None for contributions and bias.",
+            UserWarning,
+            stacklevel=4,  # who called `explain`
+        )
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from millet.errors import TrainingError
-from millet.nn import MilletNetwork
+from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.nn.turns import seeded
 from millet.training.callbacks import Callback
 from millet.training.cases import Labelled, inference_batches
@@ -254,9 +254,14 @@ class _Trainer:
 
     def _report_non_finite(self, record: EpochRecord) -> None:
         if not self.state.best_weights:
+            parts = _foreign_parts(self.network)
+            cause = (
+                f" Or {' or '.join(parts)} makes values that are not finite: try it on some cases." if parts else ""
+            )
             raise TrainingError(
                 f"The loss was not finite in the first epoch (training {record.train_loss}, inference "
                 f"{record.selection_loss}). Lower learning_rate={self.recipe.learning_rate}, or set normalise=True."
+                f"{cause}"
             )
         warnings.warn(
             f"The loss was not finite in epoch {record.epoch + 1}; training stopped, and the best weights before it "
@@ -378,3 +383,12 @@ class _Trainer:
     def _as_the_first_says(self, value: Any) -> Any:
         """Return the first process's value in all of them: where each decided by itself, they would part ways."""
         return value if self.fabric.world_size == 1 else self.fabric.broadcast(value)
+
+
+def _foreign_parts(network: MilletNetwork) -> list[str]:
+    """Name the backbone and the pooling where they are none of MILLET's."""
+    parts = {
+        f"the backbone {type(network.backbone).__name__}": type(network.backbone) in BACKBONES.values(),
+        f"the pooling {type(network.pooling).__name__}": type(network.pooling) in POOLINGS.values(),
+    }
+    return [name for name, is_known in parts.items() if not is_known]
