@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 SMALL = 8
 NORMAL = 9.5
-# How wide a letter is, beside its height, on average.
-LETTER = 0.55
 LONGEST_NAME, SHORTEST_NAME = 48, 8
 INCH = 72.0  # in points, of which text is made
 
@@ -130,7 +128,7 @@ def _write_beside(ax: Axes, label: str) -> None:
     """Write a label up the side of the panel, or across where it is longer than the panel is high."""
     whole = ax.get_figure(root=True)
     assert whole is not None
-    if len(label) * LETTER * SMALL <= ax.bbox.height * 72 / whole.dpi:
+    if text_width(label, SMALL) <= ax.bbox.height / whole.dpi:
         ax.set_ylabel(label, fontsize=SMALL)
     else:
         ax.set_ylabel(label, fontsize=SMALL, rotation="horizontal", ha="right", va="center")
