@@ -561,6 +561,19 @@ def test_estimates_follow_the_measured_speed(tmp_path):
     assert Costs(experiment, None, [row]).seconds(cell) == pytest.approx(spent)
 
 
+def test_an_ensemble_costs_the_training_of_members_that_are_gone(tmp_path):
+    experiment = tiny(tmp_path, more="repeats = 2", n_epochs=30)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1, repeats=2)
+    rows = read_rows(tmp_path / "run")
+    member, _, ensemble = all_cells(experiment)
+    whole = Costs(experiment, None, rows, tmp_path / "run").seconds(ensemble)
+    shutil.rmtree(tmp_path / "run" / "models" / member.place)
+    costs = Costs(experiment, None, rows, tmp_path / "run")
+    training = costs.seconds(dataclasses.replace(member, methods=()))
+    assert costs.seconds(ensemble) == pytest.approx(whole + training)
+    assert training > 0
+
+
 @pytest.mark.parametrize(
     ("n_workers", "expected"), [(1, ["20 s", "12 s"]), (2, ["10 s", "12 s"]), (9, ["10 s", "12 s"])]
 )

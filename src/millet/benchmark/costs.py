@@ -53,6 +53,8 @@ class Costs:
         Folder with datasets.
     rows : iterable of dict
         Rows of this run, from which the speed of each backbone is taken; a backbone without any is tried.
+    folder : Path, optional
+        The run folder: ensembles train those members again whose models are not there any more.
 
     Attributes
     ----------
@@ -62,8 +64,12 @@ class Costs:
         Datasets whose size nobody knows, because they are not here.
     """
 
-    def __init__(self, experiment: Experiment, path: Path | None, rows: Iterable[Row] = ()) -> None:
+    def __init__(
+        self, experiment: Experiment, path: Path | None, rows: Iterable[Row] = (), folder: Path | None = None
+    ) -> None:
         self._experiment = experiment
+        rows = list(rows)
+        self._lost = set() if folder is None else _lost_members(rows, folder)
         sizes = {data.name: data.size(path) for data in experiment.datasets}
         self.absent = [name for name, size in sizes.items() if size is None]
         self._sizes = {name: size or UNKNOWN for name, size in sizes.items()}
@@ -73,6 +79,11 @@ class Costs:
 
     def seconds(self, cell: Cell) -> float:
         """Return the estimated seconds of a cell on one core; of an average, its parts' sum."""
+        members = [replace(cell, repeat=repeat, methods=()) for repeat in range(self._experiment.repeats)]
+        again = [member for member in members if cell.is_ensemble and member.place in self._lost]
+        return sum(map(self._own_seconds, [cell, *again]))
+
+    def _own_seconds(self, cell: Cell) -> float:
         singles = [replace(cell, model=single) for single in cell.model.singles]
         n_epochs = self._experiment.recipe.n_epochs
         return sum(self.rates[single.model.backbone] * self._passes(single, n_epochs) for single in singles)
@@ -119,6 +130,16 @@ class Costs:
                 seconds[model.backbone] += sum(known for known in spent if known is not None)
                 passes[model.backbone] += self._passes(Cell(spec, model, row["repeat"], own), row["n_epochs_run"])
         return {name: seconds[name] / passes[name] for name in seconds}
+
+
+def _lost_members(rows: Iterable[Row], folder: Path) -> set[Path]:
+    """Return the places of networks that are done, and whose models are gone."""
+    done = {
+        Path(row["dataset"], row["model"], str(row["repeat"]))
+        for row in rows
+        if row["status"] == "done" and row["method"] == OWN and not row["ensemble"]
+    }
+    return {place for place in done if not (folder / "models" / place / "model.json").exists()}
 
 
 @functools.cache

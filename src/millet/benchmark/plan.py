@@ -57,7 +57,8 @@ def describe_plan(
         planned = load_experiment(file, name, path)
         present = {key_of(row) for row in rows if not (retry_failed and row["status"] == "failed")}
         cells = outstanding(chosen(all_cells(planned), only, repeats), present)
-        plans.append((planned, Costs(planned, None if path is None else Path(path), rows), cells))
+        costs = Costs(planned, None if path is None else Path(path), rows, None if out is None else Path(out))
+        plans.append((planned, costs, cells))
     header = ["tier", "trainings", "ensembles", "core hours", "longest cell", f"with {counted(n_workers, 'worker')}"]
     totals = format_table(header, [_total(*plan, n_workers) for plan in plans], right=header[1:])
     details = next(_by_model(*plan) for plan in plans if plan[0].tier == tier)

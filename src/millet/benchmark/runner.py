@@ -156,7 +156,7 @@ class _Run:
         self._rows, self._pool = rows, pool
         self._status = StatusLine(self._under_way)
         self._say = partial(self._status.say, say)
-        costs = Costs(experiment, path, rows.rows)
+        costs = Costs(experiment, path, rows.rows, folder)
         self._grid = Grid(left, rows.rows, experiment.repeats, costs.seconds)
         self._n_left = len(left)
         self._n_done = 0
