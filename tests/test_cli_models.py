@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,15 @@ def test_what_the_system_refuses_is_said_in_one_line(model, aeon_data, tmp_path,
         assert len(lines) == 1
         assert lines[0].startswith("Error: ")
         assert str(tmp_path) in lines[0]
+
+
+def test_warnings_are_said_once_in_one_line(tmp_path, capsys):
+    (tmp_path / "dropouts.csv").write_text("a,1,2,3\na,1,2,4\nb,6,5,4\nb,6,-999,4\n")
+    with pytest.raises(SystemExit) as left, warnings.catch_warnings(action="default"):
+        main(["fit", str(tmp_path / "dropouts.csv"), "--model", "minirocket", "--out", str(tmp_path / "model")])
+    assert not left.value.code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("Warning: X has the value -999 (1 of 12 values, first in case 3)")
 
 
 def test_a_folder_that_can_not_be_made_is_refused_before_training(aeon_data, tmp_path, monkeypatch):

@@ -79,6 +79,17 @@ def test_swapped_time_and_channels_are_noticed(bumps):
         rocket().fit(leads, y)
 
 
+def test_a_placeholder_for_missing_values_is_noticed_in_training_and_later(bumps):
+    X, y = bumps
+    gaps = X.copy()
+    gaps[2, 0, :3] = -999
+    with pytest.warns(UserWarning, match="value -999 .* first in case 2"):
+        rocket().fit(gaps, y)
+    fitted = rocket().fit(X, y)
+    with pytest.warns(UserWarning, match="value -999 .* first in case 0"):
+        fitted.predict(gaps[2:])
+
+
 def test_constant_series_that_normalising_erases_are_noticed(bumps):
     _, y = bumps
     levels = np.where(y == "bump", 1.0, 0.0)[:, None] * np.ones(20)

@@ -111,6 +111,12 @@ class Bags:
             values[row, :, :length] = self._source[case][:, :length]
         return values
 
+    def raw_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield all cases as brought, some at a time, each time with the position of the first of them."""
+        step = max(1, BLOCK_VALUES // (self.n_channels * self.n_timepoints))
+        for start in range(0, len(self), step):
+            yield start, self.raw(np.arange(start, min(start + step, len(self))))
+
     def fingerprint(self) -> str:
         """Return a digest of the values as brought: the same for the same data in whatever container."""
         digest = hashlib.sha256(f"{len(self)},{self.n_channels}".encode())

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
 from millet.bags import Bags, remove_timepoints
-from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed, warn_of_constants
+from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed
 from millet.description import plain_parameter
+from millet.doubts import warn_of_constants
 from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
 from millet.explanation.checks import warn_if_incomplete

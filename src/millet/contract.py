@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from millet.bags import Bags, ChannelScale, as_bags
 from millet.containers import channel_columns, is_table
+from millet.doubts import swapped_axes, warn_of_placeholders, warn_of_swapped_axes
 from millet.errors import ParameterError, SeriesError, SeriesTypeError
 from millet.explanation import Explanation
 from millet.explanation.checks import check_channel_names
@@ -36,8 +36,6 @@ Labels = NDArray[Any]
 
 # A way to normalise: as training cases that are left out decide.
 AUTO = "auto"
-# So few timepoints with more channels than that: maybe the axes were swapped.
-FEW_TIMEPOINTS = 16
 
 
 class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -225,15 +223,11 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         if bags.n_timepoints < 2:
             raise SeriesError(
                 "Every series has a single timepoint (n_features = 1); a time series needs at least 2."
-                f"{_swapped(bags)}"
+                f"{swapped_axes(bags)}"
             )
         classes, codes = encode_labels(y, len(bags))
-        if bags.n_timepoints <= FEW_TIMEPOINTS < bags.n_channels:
-            warnings.warn(
-                f"X has {bags.n_channels} channels of {bags.n_timepoints} timepoints.{_swapped(bags)}",
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_swapped_axes(bags, stacklevel=3)
+        warn_of_placeholders(bags, stacklevel=3)
         if isinstance(normalise, str) and bags.n_channels > 1:
             bags = _better_predicted(X, bags, codes, len(classes))
         return bags, classes, codes
@@ -289,25 +283,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 f"X has {bags.n_channels} channels, but {type(self).__name__} was fitted on series with "
                 f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
             )
+        warn_of_placeholders(bags, stacklevel=4)
         return bags
-
-
-def _swapped(bags: Bags) -> str:
-    """Return what to do where time and channels may have been swapped."""
-    if bags.n_channels == 1:
-        return ""
-    return " If it is (n_cases, n_timepoints, n_channels), pass X.transpose(0, 2, 1)."
-
-
-def warn_of_constants(bags: Bags) -> None:
-    """Say so if every training series is constant and normalised: nothing is left to learn from."""
-    if bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
-        warnings.warn(
-            "Every training series is constant, and z-normalised there is nothing left of it. If levels tell the "
-            "classes apart, set normalise=False.",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def check_normalise(value: Any) -> None:

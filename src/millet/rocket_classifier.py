@@ -19,7 +19,7 @@ from sklearn.utils import Tags, check_random_state
 
 from millet.bags import Bags, Batch, remove_timepoints
 from millet.checks import integer, jobs
-from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary, warn_of_constants
+from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary
 from millet.description import (
     describe_input,
     describe_preprocessing,
@@ -28,6 +28,7 @@ from millet.description import (
     restore_normalisation,
     restoring,
 )
+from millet.doubts import warn_of_constants
 from millet.errors import StorageError, lookup
 from millet.explanation import Explanation
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS, RocketModel

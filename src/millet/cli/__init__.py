@@ -18,7 +18,7 @@ from millet.cli.datasets import datasets
 from millet.cli.demo import demo
 from millet.cli.evaluate import evaluate
 from millet.cli.explain import explain
-from millet.cli.messages import WIDTH, show_error
+from millet.cli.messages import WIDTH, show_error, warnings_in_one_line
 from millet.cli.models import fit, predict
 from millet.cli.report import report
 from millet.errors import MilletError
@@ -37,7 +37,8 @@ for command in (demo, datasets, fit, predict, explain, evaluate, benchmark, repo
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 done, 2 an error that was explained, 130 interrupted."""
     try:
-        sys.exit(cli.main(args=args, prog_name="millet", standalone_mode=False))
+        with warnings_in_one_line():
+            sys.exit(cli.main(args=args, prog_name="millet", standalone_mode=False))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

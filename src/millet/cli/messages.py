@@ -1,8 +1,12 @@
-"""What commands say: lines that fit a terminal, and errors in one line."""
+"""What commands say: lines that fit a terminal, and errors and warnings in one line."""
 
 from __future__ import annotations
 
 import textwrap
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -20,6 +24,22 @@ def show_error(error: MilletError | OSError) -> None:
     """Print an error to standard error, in one line whatever it holds: it is read in terminals and in logs."""
     text = str(error) if isinstance(error, MilletError) or not error.strerror else _describe(error)
     click.secho(f"Error: {' '.join(text.split())}", fg="red", err=True)
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Print each warning once, to standard error and in one line: no user of a command looks for lines of code."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in shown:
+            shown.add(text)
+            click.secho(f"Warning: {text}", fg="yellow", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _describe(error: OSError) -> str:
