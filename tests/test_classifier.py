@@ -308,6 +308,29 @@ def test_what_was_fitted_is_saved_and_not_what_was_set_since(bumps, tmp_path, na
         clf.set_params(warm_start=True).fit(X, y)
 
 
+def test_a_warm_start_drops_no_member(bumps):
+    clf = quick("lite", n_epochs=1, n_estimators=2, warm_start=True).fit(*bumps)
+    with pytest.raises(ParameterError, match="n_estimators=1 would drop some"):
+        clf.set_params(n_estimators=1).fit(*bumps)
+    assert len(clf.networks_) == 2
+
+
+def test_floats_of_numpy_are_saved_and_checkpointed(bumps, tmp_path):
+    recipe = Recipe(n_epochs=np.int32(1), weight_decay=np.float32(0.5))
+    clf = quick("lite", recipe=recipe, learning_rate=np.float32(0.5), n_epochs=None, checkpoint_dir=tmp_path / "c")
+    clf.set_params(early_stopping=True, validation_fraction=np.float32(0.25)).fit(*bumps).save(tmp_path / "model")
+    assert MilletClassifier.load(tmp_path / "model").learning_rate == 0.5
+
+
+def test_weights_that_the_last_step_ruined_are_not_kept(bumps):
+    X, y = bumps
+    few = [*np.flatnonzero(y == "bump")[:4], *np.flatnonzero(y != "bump")[:4]]
+    # A step an epoch: its loss was computed before the weights were ruined.
+    clf = quick("fcn", recipe="fast", learning_rate=1e12, batch_size=8, n_epochs=1, precision="32-true")
+    with pytest.raises(TrainingError, match="ended with has no finite loss"):
+        clf.fit(X[few], y[few])
+
+
 def test_a_warm_start_knows_the_same_number_of_numpy(bumps):
     clf = quick("lite", n_epochs=1, dropout=0.5, warm_start=True).fit(*bumps)
     clf.set_params(dropout=np.float64(0.5)).fit(*bumps)

@@ -77,6 +77,35 @@ def test_what_the_system_refuses_is_said_in_one_line(model, aeon_data, tmp_path,
         assert str(tmp_path) in lines[0]
 
 
+def test_a_folder_that_is_no_unfinished_training_is_left_alone(aeon_data, tmp_path):
+    (tmp_path / "gun.unfinished").mkdir()
+    (tmp_path / "gun.unfinished" / "notes.txt").write_text("mine")
+    error = run("fit", "GunPoint", "--path", aeon_data, "--model", "lite", "--out", tmp_path / "gun")
+    assert "holds something else (notes.txt)" in str(error)
+    assert (tmp_path / "gun.unfinished" / "notes.txt").read_text() == "mine"
+
+
+def test_known_regions_of_unequal_cases_are_drawn_and_reported(tmp_path):
+    rng = np.random.default_rng(0)
+    lengths = np.array([30, 20, 25, 30])
+    X, relevant = rng.normal(size=(4, 1, 30)), np.zeros((4, 30), dtype=bool)
+    relevant[:, 5:9] = True
+    np.savez(tmp_path / "known.npz", X=X, y=["a", "b", "a", "b"], lengths=lengths, relevant=relevant)
+    run("fit", tmp_path / "known.npz", "--model", "minirocket", "--out", tmp_path / "model", "--quiet")
+    args = ["explain", tmp_path / "model", tmp_path / "known.npz", "--case", "1"]
+    run(*args, "--out", tmp_path / "case.png", "--report", tmp_path / "case.html")
+    assert (tmp_path / "case.png").stat().st_size > 1000
+    assert (tmp_path / "case.html").stat().st_size > 1000
+
+
+def test_classes_have_the_names_of_a_dataset_that_spells_labels_otherwise(tmp_path):
+    X = np.random.default_rng(0).normal(size=(6, 1, 20))
+    np.savez(tmp_path / "named.npz", X=X, y=[0, 1] * 3, class_names=["calm", "storm"])
+    millet.RocketMilletClassifier(n_features=84, verbose=0).fit(X, ["0", "1"] * 3).save(tmp_path / "model")
+    run("explain", tmp_path / "model", tmp_path / "named.npz", "--case", "1", "--out", tmp_path / "case.csv")
+    assert "score_storm" in (tmp_path / "case.csv").read_text().splitlines()[0]
+
+
 def test_warnings_are_said_once_in_one_line(tmp_path, capsys):
     (tmp_path / "dropouts.csv").write_text("a,1,2,3\na,1,2,4\nb,6,5,4\nb,6,-999,4\n")
     with pytest.raises(SystemExit) as left, warnings.catch_warnings(action="default"):
@@ -84,6 +113,10 @@ def test_warnings_are_said_once_in_one_line(tmp_path, capsys):
     assert not left.value.code
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("Warning: X has the value -999 (1 of 12 values, first in case 3)")
+    with pytest.raises(SystemExit) as left, warnings.catch_warnings(action="default"):
+        main(["evaluate", str(tmp_path / "model"), str(tmp_path / "dropouts.csv"), "--metric", "aopcr", "--quiet"])
+    assert not left.value.code
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_a_folder_that_can_not_be_made_is_refused_before_training(aeon_data, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 
 from millet.bags import as_bags
-from millet.containers import WANTED, as_cases
+from millet.containers import WANTED, are_same_channels, as_cases, channel_columns, is_table
 from millet.errors import MilletError, SeriesError, SeriesTypeError
 
 X = np.arange(24.0).reshape(3, 2, 4)
@@ -73,6 +73,51 @@ def test_lists_in_a_table_of_arrow_are_the_channels_of_a_case():
     np.testing.assert_array_equal(first, [[1, 2, np.nan], [6, 7, 8]])
     assert second.tolist() == [[4, 5], [9, 10]]
     assert as_cases(pa.table({"t0": [1, 4], "t1": [2, 5]})).tolist() == [[[1, 2]], [[4, 5]]]
+
+
+def test_a_table_of_arrow_for_each_case_has_a_row_for_each_timepoint():
+    tables = [pa.table({"up": [1.0, 2.0, None], "down": [3.0, 2.0, 1.0]}), pa.table({"up": [5.0], "down": [6.0]})]
+    first, second = as_cases(tables)
+    np.testing.assert_array_equal(first, [[1, 2, np.nan], [3, 2, 1]])
+    np.testing.assert_array_equal(second, [[5], [6]])
+    assert channel_columns(tables) == ["up", "down"]
+    with pytest.raises(SeriesError, match="same order in every case"):
+        as_cases([tables[0], tables[1].select(["down", "up"])])
+
+
+def test_a_table_of_arrow_whose_cells_are_lists_is_no_table_of_values():
+    assert is_table(pa.table({"0": [1.0], "1": [2.0]}))
+    assert not is_table(pa.table({"a": [[1.0, 2.0]], "b": [[3.0, 4.0]]}))
+
+
+def test_a_series_is_in_the_order_of_its_moments():
+    moments = pd.to_datetime(["2020-01-03", "2020-01-01", "2020-01-02"])
+    series = pd.Series([3.0, 1.0, 2.0], index=moments)
+    np.testing.assert_array_equal(as_cases([series]), [[[1, 2, 3]]])
+    np.testing.assert_array_equal(as_cases(pd.DataFrame({"a": [series], "b": [series]})), [[[1, 2, 3], [1, 2, 3]]])
+
+
+@pytest.mark.parametrize("columns", [["up", "down"], [101, 102], [0, 1]])
+def test_frames_with_another_order_of_columns_are_refused(columns):
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=columns)
+    with pytest.raises(SeriesError, match="same order in every case"):
+        as_cases([frame, frame[columns[::-1]]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "others", "same"),
+    [
+        (["up", "down"], ["up", "down"], True),
+        (["up", "down"], ["down", "up"], False),
+        (["up", "down"], ["left", "right"], False),
+        (["up", "down"], [], True),
+        (["0", "1"], ["up", "down"], True),
+        (["1", "0"], ["0", "1"], False),
+    ],
+)
+def test_channels_are_the_same_unless_names_say_otherwise(columns, others, same):
+    assert are_same_channels(columns, others) is same
+    assert are_same_channels(others, columns) is same
 
 
 def test_masked_values_become_nan():

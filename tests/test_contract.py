@@ -1,10 +1,14 @@
 """Claims about what every classifier does alike: one `explain`, names of classes, and warnings about odd series."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from millet import AveragedClassifier, MilletClassifier, RocketMilletClassifier
 from millet.errors import ParameterError, SeriesError
+from millet.metrics import perturbation_curve
 
 
 def rocket(**parameters):
@@ -88,6 +92,48 @@ def test_a_placeholder_for_missing_values_is_noticed_in_training_and_later(bumps
     fitted = rocket().fit(X, y)
     with pytest.warns(UserWarning, match="value -999 .* first in case 0"):
         fitted.predict(gaps[2:])
+
+
+def test_a_warning_points_at_the_line_that_asked_and_comes_once(fitted, bumps):
+    gaps = bumps[0][:3].copy()
+    gaps[1, 0, :3] = -999
+    for ask in (fitted.predict, fitted.predict_proba, fitted.explain):
+        with warnings.catch_warnings(record=True, action="default") as caught:
+            ask(gaps)
+        assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings(action="error"):
+        perturbation_curve(fitted, gaps, np.zeros((3, gaps.shape[2])))  # the user has been told
+
+
+def test_another_number_of_channels_is_refused_in_words(bumps):
+    X, y = bumps
+    levels = np.concatenate([X, X, X], axis=1)
+    levels[y == "bump"] += 5
+    scaled = rocket().fit(levels, y)
+    assert not isinstance(scaled.normalisation_, bool)
+    for fewer in (X, levels[0], levels[:, :2], [levels[0, :2], levels[1, :2, :9]]):
+        with pytest.raises(SeriesError, match="fitted on series with 3"):
+            scaled.predict(fewer)
+    going_on = network(warm_start=True).fit(levels, y)
+    with pytest.raises(SeriesError, match="2 channels"):
+        going_on.fit(levels[:, :2], y)
+
+
+def test_channels_that_are_numbered_are_told_apart(bumps):
+    X, y = bumps
+    frames = [pd.DataFrame(case.repeat(2, axis=0).T, columns=[101, 102]) for case in X]
+    fitted = rocket().fit(frames, y)
+    with pytest.raises(SeriesError, match=r"'101', '102'.*'102', '101'"):
+        fitted.predict([frame[[102, 101]] for frame in frames])
+
+
+def test_a_frame_of_series_has_channels_and_no_features(bumps):
+    X, y = bumps
+    fitted = rocket().fit(pd.DataFrame({"dim_0": list(X[:, 0])}), y)
+    assert not hasattr(fitted, "feature_names_in_")
+    expected = fitted.predict(X)
+    np.testing.assert_array_equal(fitted.predict(pd.DataFrame(X[:, 0])), expected)
+    np.testing.assert_array_equal(fitted.predict(X[:, 0]), expected)
 
 
 def test_constant_series_that_normalising_erases_are_noticed(bumps):

@@ -1,18 +1,17 @@
-"""Series that are seldom meant as they are: swapped axes, placeholders for missing values."""
+"""Values that stand for missing ones are named, and no others."""
 
 import warnings
 
 import numpy as np
 import pytest
 
-from millet.bags import as_bags
 from millet.doubts import warn_of_placeholders
 
 
 def doubts(X):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of_placeholders(as_bags(X), stacklevel=1)
+        warn_of_placeholders(X)
     return [str(warning.message) for warning in caught]
 
 

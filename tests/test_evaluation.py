@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import millet
 from millet import Dataset, MilletClassifier, RocketMilletClassifier
@@ -307,3 +309,23 @@ def test_few_cases_that_are_all_right_do_not_make_an_accuracy_certain():
     row = evaluate(lambda X: np.eye(2)[np.arange(len(X)) % 2], data, metrics=["accuracy"])
     assert row["accuracy"] == row["accuracy_high"] == 1
     assert row["accuracy_low"] == pytest.approx(8 / (8 + 1.96**2), abs=1e-3)
+
+
+def test_some_cases_of_unequal_length_keep_their_known_regions():
+    X = [np.zeros((1, length)) for length in (6, 3, 4)]
+    relevant = np.eye(3, 6, dtype=bool)
+    few = Dataset(X=X, y=["a", "b", "a"], relevant=relevant.tolist()).take([2, 1])
+    np.testing.assert_array_equal(few.relevant, relevant[[2, 1], :4])
+    assert few != few.take([0, 1]), "compared by identity: arrays have no equality that is a bool"
+
+
+def test_a_pipeline_of_something_for_channels_is_handed_channels(bumps):
+    X, y = bumps
+    pipeline = make_pipeline(FunctionTransformer(lambda X: X[:, 0, ::2]), LogisticRegression()).fit(X, y)
+    row = evaluate(pipeline, Dataset(X=X, y=y), metrics=["accuracy"])
+    assert row["accuracy"] == pipeline.score(X, y)
+    broken = make_pipeline(FunctionTransformer(lambda X: X.reshape(len(X), 3, 7)), LogisticRegression())
+    broken.steps[0][1].fit(X)
+    broken.steps[1][1].fit(X[:, 0], y)
+    with pytest.raises(ParameterError, match=rf"failed on \(\d+, 1, {X.shape[2]}\)"):
+        evaluate(broken, Dataset(X=X, y=y), metrics=["accuracy"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -294,6 +295,24 @@ def test_replacement_keeps_the_length(removal):
 
 
 # --- Any model ------------------------------------------------------------------------------------------------------
+
+
+def test_series_of_pandas_are_found_whatever_they_are_called(classifier, bumps):
+    X = bumps[0][:4]
+    series = pd.Series(list(X[:, 0]), index=range(100, 104))
+    scores = classifier.explain(X)
+    np.testing.assert_array_equal(aopcr(classifier, series, scores), aopcr(classifier, list(X[:, 0]), scores))
+
+
+def test_channels_of_a_table_of_arrow_reach_the_model():
+    columns = {name: [[1.0, 2.0, 3.0]] * 2 for name in ("a", "b")}
+    shapes = []
+    perturbation_curve(
+        lambda X: shapes.extend(np.shape(case) for case in X) or np.zeros((len(X), 2)),
+        pa.table(columns),
+        np.zeros((2, 3)),
+    )
+    assert {shape[0] for shape in shapes} == {2}
 
 
 def test_scikit_learn_models_are_read_by_their_log_probabilities():

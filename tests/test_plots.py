@@ -322,7 +322,8 @@ def test_examples_are_the_first_of_each_class_with_their_region():
 
 
 def test_examples_of_unequal_length_keep_their_own_time_axis():
-    axes = plots.plot_examples([np.ones((1, 3)), np.ones((1, 7))], [0, 1], n_columns=1).axes
+    relevant = np.tile([False, True], (2, 4))[:, :7]
+    axes = plots.plot_examples([np.ones((1, 3)), np.ones((1, 7))], [0, 1], relevant=relevant, n_columns=1).axes
     assert [ax.get_xlim()[1] for ax in axes] == [2.5, 6.5]
 
 

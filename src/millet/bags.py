@@ -111,12 +111,6 @@ class Bags:
             values[row, :, :length] = self._source[case][:, :length]
         return values
 
-    def raw_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield all cases as brought, some at a time, each time with the position of the first of them."""
-        step = max(1, BLOCK_VALUES // (self.n_channels * self.n_timepoints))
-        for start in range(0, len(self), step):
-            yield start, self.raw(np.arange(start, min(start + step, len(self))))
-
     def fingerprint(self) -> str:
         """Return a digest of the values as brought: the same for the same data in whatever container."""
         digest = hashlib.sha256(f"{len(self)},{self.n_channels}".encode())
@@ -219,6 +213,11 @@ def as_bags(X: Any, *, normalise: bool | ChannelScale = True) -> Bags:
            [ 0.,  0.,  0.]], dtype=float32)
     """
     source = as_cases(X)
+    if isinstance(normalise, ChannelScale) and len(normalise.means) != len(source[0]):
+        raise SeriesError(
+            f"X has {len(source[0])} channels, and is to be scaled as series with {len(normalise.means)} were. Any "
+            "length is fine, another number of channels is not."
+        )
     lengths = _observed_lengths(source)
     return Bags(source, lengths, normalise=normalise)
 
@@ -282,6 +281,14 @@ def _lengths_of(cases: Array, first: int) -> NDArray[np.int64]:
             f"Case {first + int(unobserved.argmax())} has no observed value: all are NaN. Leave it out."
         )
     return np.asarray(n_timepoints - observed[:, ::-1].argmax(axis=1), dtype=np.int64)
+
+
+def blocks_of(source: Array | list[Array]) -> Iterator[Array]:
+    """Yield the values of all cases, (B, C, T), in parts that fit into memory; unequal cases one by one."""
+    if isinstance(source, list):
+        yield from (case[None] for case in source)
+    else:
+        yield from (source[block] for block in _blocks(source))
 
 
 def _blocks(source: Array) -> Iterator[slice]:

@@ -47,7 +47,8 @@ class MilletClassifier(EvidenceClassifier):
         Networks in the ensemble, which averages their logits; the paper's has 5.
     recipe : {"fast", "paper"} or Recipe, default="fast"
         How to train: "fast" takes at most a tenth of the steps of "paper", which is the paper's protocol of 1500
-        epochs. The next three parameters, where given, replace values of the recipe.
+        epochs. The next three parameters, where given, replace values of the recipe; `n_epochs` is then exact,
+        also where "fast" would give many cases fewer.
     n_epochs, batch_size, learning_rate : optional
     padding, positions, dropout : optional
         Settings of the network; None is the paper's choice for the pooling. See `millet.nn.MilletNetwork`.
@@ -343,6 +344,11 @@ class MilletClassifier(EvidenceClassifier):
             raise ParameterError(
                 f"warm_start goes on with the networks of the previous fit, and {', '.join(changed)} "
                 f"{'was' if len(changed) == 1 else 'were'} changed since. Set warm_start=False to start anew."
+            )
+        if self.n_estimators < len(self.networks_):
+            raise ParameterError(
+                f"warm_start goes on with the {len(self.networks_)} networks of the previous fit, and n_estimators="
+                f"{self.n_estimators} would drop some. Set warm_start=False to start anew."
             )
         return self.networks_
 

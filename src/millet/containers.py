@@ -24,7 +24,7 @@ WANTED = (
 def as_cases(X: Any) -> Array | list[Array]:
     """Return (case, channel, time), memory-mapped where X is, or a list of (channel, time) arrays."""
     X = _plain(X)
-    if hasattr(X, "to_pydict"):  # a table of Arrow; asked without importing it
+    if _is_arrow(X):
         X = _from_arrow(X)
     if hasattr(X, "iloc"):
         X = _from_frame(X)
@@ -57,13 +57,15 @@ def is_table(X: Any) -> bool:
         return len(shape) == 2
     if hasattr(X, "iloc"):
         return np.ndim(X.iloc[0, 0]) == 0
+    if _is_arrow(X):
+        return np.ndim(X.column(0)[0].as_py()) == 0
     return getattr(getattr(X, "dtype", None), "kind", "") != "O" or np.ndim(X[0, 0]) == 0
 
 
 def channel_columns(X: Any) -> list[str]:
     """Return what several channels are called: the columns of a frame of series, or of a frame for each case.
 
-    Nothing where they have no names. A single channel can't be mixed up with another, whatever it is called.
+    Nothing where there are no columns. A single channel can't be mixed up with another, whatever it is called.
 
     Examples
     --------
@@ -75,8 +77,29 @@ def channel_columns(X: Any) -> list[str]:
         frame = X[0] if X else None
     else:
         frame = None if is_table(X) else X
-    columns = list(getattr(frame, "columns", ()))
-    return columns if len(columns) > 1 and all(isinstance(name, str) for name in columns) else []
+    columns = [str(name) for name in getattr(frame, "column_names" if _is_arrow(frame) else "columns", ())]
+    return columns if len(columns) > 1 else []
+
+
+def are_same_channels(columns: list[str], others: list[str]) -> bool:
+    """Return whether columns may be the same channels: alike, or named in one of the two alone.
+
+    Columns that a data frame only counts, 0, 1, 2 ..., are names where they stand in another order.
+
+    Examples
+    --------
+    >>> are_same_channels(["up", "down"], ["down", "up"]), are_same_channels(["up", "down"], ["0", "1"])
+    (False, True)
+    """
+    if not columns or not others or columns == others:
+        return True
+    is_counted = any(names == [str(number) for number in range(len(names))] for names in (columns, others))
+    return is_counted and sorted(columns) != sorted(others)
+
+
+def _is_arrow(item: Any) -> bool:
+    """Return whether this is a table of Arrow; asked without importing it."""
+    return hasattr(item, "to_pydict")
 
 
 def _plain(item: Any) -> Any:
@@ -157,7 +180,7 @@ def _check_columns_alike(items: list[Any]) -> None:
     first = channel_columns(items)
     for position, item in enumerate(items):
         columns = channel_columns([item])
-        if first and len(columns) == len(first) and columns != first:
+        if len(columns) == len(first) and not are_same_channels(columns, first):
             raise SeriesError(
                 f"Columns are channels, and must be the same in the same order in every case; case 0 has {first}, "
                 f"case {position} has {columns}."
@@ -166,8 +189,12 @@ def _check_columns_alike(items: list[Any]) -> None:
 
 def _as_case(item: Any, position: int) -> Array:
     item = _plain(item)
-    if hasattr(item, "iloc") and item.ndim == 2:  # a frame of its own: rows are timepoints, columns are channels
-        item = _as_numbers(_from_frame(_in_order_of_time(item)), f"Case {position}").T
+    if hasattr(item, "iloc"):
+        item = _in_order_of_time(item)
+    if _is_arrow(item):
+        item = list(item.to_pydict().values())
+    elif hasattr(item, "columns"):  # a frame of its own: rows are timepoints, columns are channels
+        item = _as_numbers(_from_frame(item) if hasattr(item, "iloc") else item, f"Case {position}").T
     if isinstance(item, list | tuple) and item and hasattr(item[0], "__len__") and not isinstance(item[0], str):
         item = _stack_channels(list(item), position)
     case = _as_numbers(item, f"Case {position}")
@@ -185,7 +212,7 @@ def _as_case(item: Any, position: int) -> Array:
 
 
 def _in_order_of_time(frame: Any) -> Any:
-    """Return a frame whose index holds moments with its rows in their order, as files with a time column are read."""
+    """Return pandas' rows in the order of moments that index them, as files with a time column are read."""
     index = frame.index
     is_time = getattr(index.dtype, "kind", "") in "Mm"
     return frame if not is_time or index.is_monotonic_increasing else frame.sort_index()
@@ -193,7 +220,11 @@ def _in_order_of_time(frame: Any) -> Any:
 
 def _stack_channels(channels: list[Any], position: int) -> Array:
     arrays = [
-        _as_numbers(_plain(channel), f"Case {position}, channel {row},") for row, channel in enumerate(channels)
+        _as_numbers(
+            _in_order_of_time(channel) if hasattr(channel, "iloc") else _plain(channel),
+            f"Case {position}, channel {row},",
+        )
+        for row, channel in enumerate(channels)
     ]
     for row, array in enumerate(arrays):
         if array.ndim != 1:

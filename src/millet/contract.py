@@ -23,7 +23,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from millet.bags import Bags, ChannelScale, as_bags
-from millet.containers import channel_columns, is_table
+from millet.containers import are_same_channels, as_cases, channel_columns, is_table
 from millet.doubts import swapped_axes, warn_of_placeholders, warn_of_swapped_axes
 from millet.errors import ParameterError, SeriesError, SeriesTypeError
 from millet.explanation import Explanation
@@ -131,6 +131,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         if len(channel_names):
             names["channel_names"] = check_channel_names(channel_names, self.n_channels_in_)
         explanation = self._explain(X, channels=channels, members=members)
+        warn_of_placeholders(X)
         if not names:
             return explanation
         parts = tuple(replace(member, **names) for member in explanation.members)
@@ -172,18 +173,27 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """How many models speak with one voice; `explain(X, members=True)` shows each where there are several."""
         return 1
 
+    def _asked_logits(self, X: Any) -> NDArray[np.float64]:
+        """Return the logits of series as they came, with a word on what is doubtful of them.
+
+        Not so `logits`, which metrics ask time and again about parts and changed copies of the same series.
+        """
+        logits = self.logits(X)
+        warn_of_placeholders(X)
+        return logits
+
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of every case: (n_cases,)."""
-        winners = self.logits(X).argmax(axis=1)
+        winners = self._asked_logits(X).argmax(axis=1)
         return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class, in the order of `classes_`: (n_cases, n_classes)."""
-        return np.asarray(softmax(self.logits(X), axis=1))
+        return np.asarray(softmax(self._asked_logits(X), axis=1))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithm of every class's probability, in the order of `classes_`: (n_cases, n_classes)."""
-        return np.asarray(log_softmax(self.logits(X), axis=1))
+        return np.asarray(log_softmax(self._asked_logits(X), axis=1))
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the fitted classifier to a folder of JSON and safetensors, whole or not at all.
@@ -226,8 +236,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 f"{swapped_axes(bags)}"
             )
         classes, codes = encode_labels(y, len(bags))
-        warn_of_swapped_axes(bags, stacklevel=3)
-        warn_of_placeholders(bags, stacklevel=3)
+        warn_of_swapped_axes(bags)
+        warn_of_placeholders(X)
         if isinstance(normalise, str) and bags.n_channels > 1:
             bags = _better_predicted(X, bags, codes, len(classes))
         return bags, classes, codes
@@ -237,7 +247,9 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         Only the columns of a table are features; those of a frame of series are channels, compared by themselves.
         """
-        if not reset and not is_table(X):
+        if not is_table(X):
+            if reset:
+                self.__dict__.pop("feature_names_in_", None)
             return
         try:
             validate_data(self, X, reset=reset, skip_check_array=True, ensure_2d=False)
@@ -272,19 +284,18 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 "To classify series of another length, pass X[:, None, :] or a list of series."
             )
         columns = channel_columns(X)
-        if columns and self.channel_columns_ and columns != self.channel_columns_:
+        if not are_same_channels(columns, self.channel_columns_):
             raise SeriesError(
                 f"Columns are channels, and must be those of the training series in the same order: "
                 f"{self.channel_columns_}; got {columns}."
             )
-        bags = as_bags(X, normalise=normalise)
-        if bags.n_channels != self.n_channels_in_:
+        cases = as_cases(X)
+        if len(cases[0]) != self.n_channels_in_:
             raise SeriesError(
-                f"X has {bags.n_channels} channels, but {type(self).__name__} was fitted on series with "
+                f"X has {len(cases[0])} channels, but {type(self).__name__} was fitted on series with "
                 f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
             )
-        warn_of_placeholders(bags, stacklevel=4)
-        return bags
+        return as_bags(cases, normalise=normalise)
 
 
 def check_normalise(value: Any) -> None:

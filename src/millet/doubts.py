@@ -1,17 +1,19 @@
 """Doubts: series that are seldom meant as they are. They are said, not refused.
 
-In:  `Bags`.
-Out: warnings.
+In:  `Bags`, or series in any container.
+Out: warnings, asked for by `millet.contract`.
 """
 
 from __future__ import annotations
 
-import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.bags import Bags
+from millet.bags import Bags, blocks_of
+from millet.containers import as_cases
+from millet.errors import warn_user
 
 # So few timepoints with more channels than that: maybe the axes were swapped.
 FEW_TIMEPOINTS = 16
@@ -26,64 +28,59 @@ def swapped_axes(bags: Bags) -> str:
     return " If it is (n_cases, n_timepoints, n_channels), pass X.transpose(0, 2, 1)."
 
 
-def warn_of_swapped_axes(bags: Bags, *, stacklevel: int) -> None:
+def warn_of_swapped_axes(bags: Bags) -> None:
     """Say so if there are many channels of few timepoints."""
     if bags.n_timepoints <= FEW_TIMEPOINTS < bags.n_channels:
-        warnings.warn(
-            f"X has {bags.n_channels} channels of {bags.n_timepoints} timepoints.{swapped_axes(bags)}",
-            UserWarning,
-            stacklevel=stacklevel + 1,
-        )
+        warn_user(f"X has {bags.n_channels} channels of {bags.n_timepoints} timepoints.{swapped_axes(bags)}")
 
 
 def warn_of_constants(bags: Bags) -> None:
     """Say so if every training series is constant and normalised: nothing is left to learn from."""
     if bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
-        warnings.warn(
+        warn_user(
             "Every training series is constant, and z-normalised there is nothing left of it. If levels tell the "
-            "classes apart, set normalise=False.",
-            UserWarning,
-            stacklevel=3,
+            "classes apart, set normalise=False."
         )
 
 
-def warn_of_placeholders(bags: Bags, *, stacklevel: int) -> None:
+def warn_of_placeholders(X: Any) -> None:
     """Say so if a channel has values like -999, farther from all others than those are from each other.
 
     Examples
     --------
-    >>> from millet.bags import as_bags
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     warn_of_placeholders(as_bags([[0.5, 1.5], [-999.0, 0.0]]), stacklevel=1)
+    ...     warn_of_placeholders([[0.5, 1.5], [-999.0, 0.0]])
     >>> str(caught[0].message).split(". ")[0]
     'X has the value -999 (1 of 4 values, first in case 1), and all others lie between 0 and 1.5'
     """
-    suspects = np.stack(_extremes(bags), axis=1)  # (C, 2)
+    cases = as_cases(X)
+    suspects = np.stack(_extremes(cases), axis=1)  # (C, 2)
     suspected = np.isin(suspects, PLACEHOLDERS)
     if not suspected.any():
         return
-    lowest, highest = _extremes(bags, without=PLACEHOLDERS)
+    lowest, highest = _extremes(cases, without=PLACEHOLDERS)
     distances = np.maximum(lowest[:, None] - suspects, suspects - highest[:, None])
     apart = np.isfinite(distances) & (distances > (highest - lowest)[:, None])
     for channel, end in np.argwhere(suspected & apart)[:1]:
         value = suspects[channel, end]
-        cases = np.concatenate([start + np.nonzero(raw[:, channel] == value)[0] for start, raw in bags.raw_blocks()])
-        of_channel = f" in channel {channel}" if bags.n_channels > 1 else ""
-        warnings.warn(
-            f"X has the value {value:.0f}{of_channel} ({len(cases)} of {bags.lengths.sum()} values, first in case "
-            f"{cases[0]}), and all others lie between {lowest[channel]:g} and {highest[channel]:g}. If it stands for "
-            "missing values, put NaN there: X = np.where(X == "
-            f"{value:.0f}, np.nan, X), or nothing in a file.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+        counts = np.array([np.sum(case[channel] == value) for case in cases])
+        of_channel = f" in channel {channel}" if len(suspects) > 1 else ""
+        warn_user(
+            f"X has the value {value:.0f}{of_channel} ({counts.sum()} of {sum(case.shape[1] for case in cases)} "
+            f"values, first in case {counts.nonzero()[0][0]}), and all others lie between {lowest[channel]:g} and "
+            f"{highest[channel]:g}. If it stands for missing values, put NaN there: X = np.where(X == {value:.0f}, "
+            "np.nan, X), or nothing in a file."
         )
 
 
-def _extremes(bags: Bags, without: NDArray[np.float64] | None = None) -> tuple[NDArray[np.float64], ...]:
+def _extremes(
+    cases: NDArray[Any] | list[NDArray[Any]], without: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lowest and the highest value of every channel, (C,) each; infinite where there is none."""
-    lowest = np.full(bags.n_channels, np.inf)
+    lowest = np.full(len(cases[0]), np.inf)
     highest = -lowest
-    for _, values in bags.raw_blocks():
+    for values in blocks_of(cases):
         kept = values if without is None else np.where(np.isin(values, without), np.nan, values)
         lowest = np.fmin(lowest, np.fmin.reduce(kept, axis=(0, 2)))
         highest = np.fmax(highest, np.fmax.reduce(kept, axis=(0, 2)))

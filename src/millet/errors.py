@@ -1,4 +1,4 @@
-"""Errors: what went wrong, in one family, and one lookup for names that users type.
+"""Errors: what went wrong, in one family; warnings; and one lookup for names that users type.
 
 Every error says what came, what was wanted and what to do. All inherit from `MilletError` and from the
 built-in exception that a user of scikit-learn would expect, so `except ValueError` keeps working.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TypeVar
@@ -81,6 +83,14 @@ class TrainingError(MilletError, RuntimeError):
 
 class MissingExtraError(MilletError, ImportError):
     """A feature whose optional dependency is not installed."""
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and point at the line outside of this package that led here, however deep it is called."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import time
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +30,7 @@ from millet.bags import Bags
 from millet.checks import integer, jobs, number
 from millet.contract import check_normalise, data_summary
 from millet.description import plain_parameter
-from millet.errors import ParameterError, StorageError, lookup
+from millet.errors import ParameterError, StorageError, lookup, warn_user
 from millet.nn import MilletNetwork
 from millet.nn.turns import seeded, turn_to_train
 from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_recipe, train_members
@@ -159,12 +158,11 @@ def _warn_of_little_learnt(losses: Sequence[float], codes: Codes, weights: Seque
     counts = np.bincount(codes) * (1.0 if weights is None else np.asarray(weights)[: codes.max() + 1])
     guessing = float(entropy(counts[counts > 0]))
     if max(losses) > LITTLE_LEARNT * guessing > 0:
-        warnings.warn(
+        warn_user(
             f"Training ended with a loss of {max(losses):.2f} on the training cases, where guessing has "
             f"{guessing:.2f}: little was learnt, and predictions and evidence mean little. Train longer: "
             "n_epochs=..., or recipe='paper' where another one was used.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 
@@ -227,7 +225,7 @@ def _split(classifier: Any, bags: Bags, codes: Codes, seed: int) -> tuple[Labell
         return Labelled(bags, codes), None
     try:
         kept, aside = train_test_split(
-            everything, test_size=classifier.validation_fraction, stratify=codes, random_state=seed
+            everything, test_size=float(classifier.validation_fraction), stratify=codes, random_state=seed
         )
     except ValueError as error:
         raise ParameterError(

@@ -104,9 +104,13 @@ def _check_effects(out: Path | None, target: str | None, palette: str | None, ch
 
 
 def _class_names(classifier: EvidenceClassifier, dataset: Dataset) -> tuple[str, ...]:
-    """Return what the dataset calls the model's classes."""
-    names = dict(zip(dataset.classes.tolist(), dataset.class_names, strict=True))
-    return tuple(str(names.get(label, label)) for label in classifier.classes_.tolist())
+    """Return what the dataset calls the model's classes, however it spells their labels."""
+    from millet.datasets.labels import label_key
+
+    names = {
+        label_key(str(label)): name for label, name in zip(dataset.classes.tolist(), dataset.class_names, strict=True)
+    }
+    return tuple(str(names.get(label_key(str(label)), label)) for label in classifier.classes_.tolist())
 
 
 def _target_label(target: str, classifier: EvidenceClassifier, names: tuple[str, ...]) -> Any:
@@ -138,7 +142,7 @@ def _draw_cases(explanation: Explanation, dataset: Dataset, out: Path, target: A
             explanation,
             case=row,
             target=target,
-            relevant=None if dataset.relevant is None else dataset.relevant[case],
+            relevant=None if dataset.relevant is None else dataset.relevant[case, : explanation.n_timepoints],
             label=None if dataset.y is None or dataset.y[case] not in known else dataset.y[case],
             palette=palette,
         )

@@ -15,7 +15,7 @@ import click
 
 from millet.cli.messages import wrap
 from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cases, load_source
-from millet.errors import LabelError, ParameterError
+from millet.errors import LabelError, ParameterError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,6 +74,8 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     unfinished = out.with_name(f"{out.name}.unfinished")
     # Two networks can't share a folder of checkpoints.
     checkpoints = {"checkpoint_dir": unfinished} if count_with("checkpoint_dir", model) == 1 else {}
+    if checkpoints:
+        _check_unfinished(unfinished)
     given = {name: value for name, value in options.items() if value is not None}
     _check_options(model, given, list(options))
     if "normalise" in given:
@@ -91,6 +93,16 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     click.echo(_fit_summary(classifier, train, test))
     click.echo(f"Saved to {out}")
     click.echo(f"Next: millet explain {_typed(out)} {_typed(source)} --out evidence.png --case 0")
+
+
+def _check_unfinished(folder: Path) -> None:
+    """Refuse a folder of somebody else's: it is removed when the training is done."""
+    files = [file.name for file in folder.iterdir() if not file.name.startswith(".")] if folder.is_dir() else []
+    if files and "run.json" not in files:
+        raise StorageError(
+            f"{folder} is where an unfinished training would be kept, and holds something else ({files[0]}). Move it "
+            "away, or choose another --out."
+        )
 
 
 @click.command()

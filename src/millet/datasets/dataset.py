@@ -18,7 +18,7 @@ from millet.errors import ParameterError
 Series = NDArray[np.floating[Any]] | list[NDArray[np.floating[Any]]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no equality that is a bool
 class Dataset:
     """One split of a labelled collection of time series.
 
@@ -70,6 +70,8 @@ class Dataset:
             object.__setattr__(self, "y", np.asarray(self.y))
             if len(self.classes) == 0:
                 object.__setattr__(self, "classes", np.unique(self.y))
+        if self.relevant is not None:
+            object.__setattr__(self, "relevant", np.asarray(self.relevant, dtype=bool))
         if not self.class_names:
             object.__setattr__(self, "class_names", tuple(str(label) for label in self.classes))
         self._check_sizes()
@@ -79,7 +81,7 @@ class Dataset:
         longest = int(self.lengths.max(initial=0))
         for name, found, wanted in (
             ("y", None if self.y is None else self.y.shape, (len(self),)),
-            ("relevant", None if self.relevant is None else np.shape(self.relevant), (len(self), longest)),
+            ("relevant", None if self.relevant is None else self.relevant.shape, (len(self), longest)),
             ("class_names", (len(self.class_names),), (len(self.classes),)),
             ("channel_names", (len(self.channel_names),) if self.channel_names else None, (self.n_channels,)),
         ):
@@ -101,12 +103,13 @@ class Dataset:
         array([5., 1.])
         """
         chosen = np.asarray(cases, dtype=np.int64)
+        longest = int(self.lengths[chosen].max(initial=0))
         return Dataset(
             name=self.name,
             X=[self.X[case] for case in chosen] if isinstance(self.X, list) else self.X[chosen],
             y=None if self.y is None else self.y[chosen],
             classes=self.classes,
-            relevant=None if self.relevant is None else self.relevant[chosen],
+            relevant=None if self.relevant is None else self.relevant[chosen, :longest],
             split=self.split,
             source=self.source,
             class_names=self.class_names,

@@ -64,8 +64,10 @@ def load_file(path: File, *, labels: bool = True) -> Dataset:
 
     Raises
     ------
+    DatasetNotFoundError
+        Where the file is not there.
     DatasetFormatError
-        Where the file is not there, not in a known format, or not what its format promises.
+        Where it is not in a known format, or not what its format promises.
 
     Examples
     --------

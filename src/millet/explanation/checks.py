@@ -6,14 +6,13 @@ Out: arrays of the promised shape and type that nobody can write to, or an error
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from millet.errors import LabelError, ParameterError, SeriesError
+from millet.errors import LabelError, ParameterError, SeriesError, warn_user
 
 if TYPE_CHECKING:
     from millet.explanation.explanation import Explanation
@@ -72,12 +71,10 @@ def warn_if_incomplete(explanation: Explanation, pooling: str) -> None:
     # Large contributions may cancel each other, and leave their rounding.
     cancelled = np.abs(explanation.contributions).mean(axis=2, dtype=np.float64).max(initial=0.0)
     if error > INCOMPLETE * size + ROUNDING * cancelled:
-        warnings.warn(
+        warn_user(
             f"The contributions of {pooling} do not add up: their mean over a case's own timepoints, plus the bias, "
             f"must be the logit, and is up to {error:.2g} away from it, where logits are up to {size:.2g}. Correct "
-            "them, or return None for contributions and bias.",
-            UserWarning,
-            stacklevel=4,  # who called `explain`
+            "them, or return None for contributions and bias."
         )
 
 

@@ -157,8 +157,8 @@ class Explanation:
         """Standard deviation of the members' scores, shape (n_cases, n_classes, n_timepoints)."""
         if not self.members:
             raise ParameterError(
-                "spread needs the members of an ensemble, and this explanation has none; "
-                "train with several members to see where they disagree."
+                "spread needs what each member of an ensemble said, and this explanation does not have it: use "
+                "explain(X, members=True) of a classifier with several members."
             )
         deviation: NDArray[Any] = np.std([member.scores for member in self.members], axis=0)
         return deviation
@@ -168,7 +168,7 @@ class Explanation:
         if self.contributions is None or self.bias is None:
             raise ParameterError(
                 "This explanation has no contributions, so its evidence does not add up to the logits: "
-                "attention pooling mixes the timepoints before it classifies, and post-hoc methods estimate. "
+                "attention pooling mixes the timepoints before it classifies, and most post-hoc methods estimate. "
                 "Use conjunctive, additive, instance or GAP pooling, or read scores instead."
             )
         total = self.contributions.sum(axis=2, dtype=np.float64)

@@ -7,13 +7,12 @@ Out: logits, or what stands in for them, checked; read by `millet.metrics.pertur
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from millet.errors import MilletError, ParameterError
+from millet.errors import MilletError, ParameterError, warn_user
 from millet.metrics.inputs import Floats, Mask
 
 # scikit-learn's log loss keeps probabilities away from 0 by as much.
@@ -61,10 +60,17 @@ def logits_of(model: Any, X: Any, n_cases: int, *, removed: Mask | None = None, 
     >>> logits_of(lambda X: [[series.sum(), 0.0] for series in X], np.ones((1, 1, 5)), 1)
     array([[5., 0.]])
     """
+    model = _owner_of(model)
     name, call = _output_of(model)
     if removed is not None:
         return _checked(name, _called(name, lambda series: model.logits(series, removed=removed), X, ""), n_cases)
-    return _checked(name, _called(name, call, X, advice), n_cases)
+    return _checked(name, _called(name, call, _as_known(model, X), advice), n_cases)
+
+
+def _owner_of(model: Any) -> Any:
+    """Return the estimator whose method `predict_proba` was passed in its place, or the model itself."""
+    owner = getattr(model, "__self__", None)
+    return owner if getattr(model, "__name__", "") == "predict_proba" and hasattr(owner, "predict_proba") else model
 
 
 def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
@@ -72,13 +78,11 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
     if deletes_timepoints(model):
         return f"{owner}.logits", model.logits
     if hasattr(model, "predict_proba"):
-        return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(_as_known(model, X)))
+        return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(X))
     if hasattr(model, "decision_function"):
-        return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(_as_known(model, X)))
+        return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(X))
     if callable(model):
         name = getattr(model, "__name__", owner)
-        if name == "predict_proba" and hasattr(getattr(model, "__self__", None), name):
-            return _output_of(model.__self__)
         return f"The model {name!r}", lambda X: _warned_of_probabilities(name, model(X))
     raise ParameterError(f"The model must be {WANTED}; got {owner}.")
 
@@ -89,9 +93,10 @@ def _as_known(model: Any, X: Any) -> Any:
     from sklearn.utils import get_tags
 
     one_channel = isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[1] == 1
-    if one_channel and isinstance(model, BaseEstimator) and not get_tags(model).input_tags.three_d_array:
-        return X[:, 0]
-    return X
+    if not one_channel or not isinstance(model, BaseEstimator) or get_tags(model).input_tags.three_d_array:
+        return X
+    # A pipeline that begins with something for (n_cases, 1, n_timepoints) does not say so, but counted one column.
+    return X if getattr(model, "n_features_in_", None) == 1 else X[:, 0]
 
 
 def _log_probabilities(probabilities: Any) -> Any:
@@ -105,11 +110,9 @@ def _warned_of_probabilities(name: str, output: Any) -> Any:
     """Return what a function returned, and say if that looks like probabilities, where logits are expected."""
     array = np.asarray(output)
     if array.ndim == 2 and array.dtype.kind == "f" and (array > 0).all() and np.allclose(array.sum(axis=1), 1.0):
-        warnings.warn(
+        warn_user(
             f"The function {name!r} seems to return probabilities; a function must return logits. Return their "
-            "logarithms, or pass the model itself or its method predict_proba.",
-            UserWarning,
-            stacklevel=2,
+            "logarithms, or pass the model itself or its method predict_proba."
         )
     return output
 

@@ -223,4 +223,6 @@ class Subject:
 
 def _has_no_channels(X: Any) -> bool:
     """Return whether X is a table, or a list of series of shape (n_timepoints,)."""
-    return is_table(X) or (len(getattr(X, "shape", ())) < 2 and np.ndim(X[0]) == 1)
+    if len(getattr(X, "shape", ())) >= 2:
+        return is_table(X)
+    return np.ndim(X.iloc[0] if hasattr(X, "iloc") else X[0]) == 1

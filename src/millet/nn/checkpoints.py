@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from millet.errors import ParameterError, StorageError, lookup
+from millet.errors import ParameterError, StorageError, lookup, warn_user
 from millet.nn.network import MilletNetwork
 from millet.nn.poolings import POOLINGS
 
@@ -179,10 +178,9 @@ def _pooling_of(pool: Mapping[str, Tensor], path: Path, asked: str | None) -> st
     for name in ("additive", "conjunctive"):
         if name in path.stem.lower():
             return name
-    warnings.warn(
+    warn_user(
         f"{path.name} may hold Additive or Conjunctive pooling, which have the same parameters; it is taken for "
-        "Conjunctive. Pass pooling='additive' if it is not.",
-        stacklevel=3,
+        "Conjunctive. Pass pooling='additive' if it is not."
     )
     return "conjunctive"
 

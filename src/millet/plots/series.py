@@ -72,6 +72,7 @@ def plot_examples(
     names = [str(label) for label in classes] if class_names is None else list(class_names)
     if len(names) != len(classes):
         raise LabelError(f"class_names must name the {len(classes)} classes in y; got {len(names)} names.")
+    longest = max(np.shape(case)[-1] for case in cases)
     n_columns = min(n_columns, len(classes))
     n_rows = -(-len(classes) // n_columns)
     with figure_or_new(figure, WIDTH, 0.4 + 1.25 * n_rows) as canvas:
@@ -79,19 +80,18 @@ def plot_examples(
         for ax in panels[len(classes) :]:
             ax.set_visible(False)
         for number, (ax, first) in enumerate(zip(panels, firsts, strict=False)):
-            region = None if relevant is None else relevant[first]
+            series = np.atleast_2d(cases[first])
+            region = check_relevant(None if relevant is None else relevant[first], series.shape[1], longest)
             bottom = number + n_columns >= len(classes)
-            _draw_example(ax, np.atleast_2d(cases[first]), region, show_time=bottom)
+            _draw_example(ax, series, region, show_time=bottom)
             ax.set_title(plain_text(names[number]), fontsize=SMALL + 1, loc="left")
     return canvas
 
 
 def _draw_example(ax: Axes, series: NDArray[Any], relevant: NDArray[np.bool_] | None, *, show_time: bool) -> None:
-    n_timepoints = series.shape[1]
-    time = np.arange(n_timepoints)
-    region = check_relevant(relevant, n_timepoints, n_timepoints)
-    if region is not None:
-        draw_region(ax, time, region)
+    time = np.arange(series.shape[1])
+    if relevant is not None:
+        draw_region(ax, time, relevant)
     for channel, values in enumerate(series):
         draw_series(ax, time, values, color=CHANNELS[channel % len(CHANNELS)])
     style(ax, time, "", show_time=show_time)

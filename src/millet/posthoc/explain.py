@@ -51,7 +51,8 @@ def explain(
     model : MilletClassifier, torch module, object with ``predict_proba`` or ``decision_function``, or callable
         A callable maps series to (n_cases, n_classes): logits, or whatever is to be explained. It is given
         (n_cases, n_timepoints) where X is a 2-D array, else (n_cases, n_channels, n_timepoints), cases of equal
-        length together. Of models with ``predict_proba`` the logarithm is explained, as in `millet.metrics`.
+        length together. Of MILLET's classifiers the logits are explained, of other models with ``predict_proba`` the
+        logarithm, as in `millet.metrics`.
     X : array-like or list
         Series of equal or unequal length; NaN stands for missing values. A network sees them filled, other models
         as they are.

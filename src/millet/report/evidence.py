@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.web_traffic import WebTraffic, load_web_traffic
-from millet.errors import MilletError
+from millet.errors import MilletError, warn_user
 from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.plots import plot_explanation, plot_false_negative
@@ -106,7 +105,7 @@ def readable(path: Path) -> Explanation | None:
     try:
         return Explanation.load(path)
     except MilletError as error:
-        warnings.warn(f"{path} is left out of the report: {error}", RuntimeWarning, stacklevel=2)
+        warn_user(f"{path} is left out of the report: {error}", RuntimeWarning)
         return None
 
 

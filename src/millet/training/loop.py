@@ -14,7 +14,6 @@ import copy
 import logging
 import math
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from millet.errors import TrainingError
+from millet.errors import TrainingError, warn_user
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.nn.turns import seeded
 from millet.training.callbacks import Callback
@@ -164,9 +163,19 @@ class _Trainer:
                     saved_at = time.monotonic()
         if self.state.best_weights:
             self.network.load_state_dict(self.state.best_weights)
+        self._check_outcome()
         self.network.dropout.rows = None
         self.network.eval()
         return History(self.state.records)
+
+    def _check_outcome(self) -> None:
+        """Refuse last weights that their own last step has ruined, of which no loss tells."""
+        few = Labelled(self.cases.bags, self.cases.codes, self.cases.positions[: self.batch_size])
+        if self.recipe.keep == "last" and not np.isfinite(self._inference_loss(few)):
+            raise TrainingError(
+                f"The network that training ended with has no finite loss. Lower learning_rate="
+                f"{self.recipe.learning_rate}."
+            )
 
     def _resume(self) -> None:
         path = self.options.checkpoint
@@ -263,11 +272,10 @@ class _Trainer:
                 f"{record.selection_loss}). Lower learning_rate={self.recipe.learning_rate}, or set normalise=True."
                 f"{cause}"
             )
-        warnings.warn(
+        warn_user(
             f"The loss was not finite in epoch {record.epoch + 1}; training stopped, and the best weights before it "
             f"are kept (loss {self.state.best_loss:.4g}). Lower learning_rate={self.recipe.learning_rate}.",
             RuntimeWarning,
-            stacklevel=2,
         )
 
     def _take_steps(self, epoch: int) -> float:

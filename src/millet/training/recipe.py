@@ -72,20 +72,21 @@ class Recipe:
     precision: str = "32-true"
 
     def __post_init__(self) -> None:
-        integer("n_epochs", self.n_epochs, at_least=1)
-        if self.batch_size is not None:
-            integer("batch_size", self.batch_size, at_least=1)
-        integer("n_batches", self.n_batches, at_least=1)
-        integer("smallest_batch", self.smallest_batch, at_least=1)
-        if self.max_steps is not None:
-            integer("max_steps", self.max_steps, at_least=1)
-        number("learning_rate", self.learning_rate, above=0)
-        number("weight_decay", self.weight_decay, at_least=0)
+        for name in ("n_epochs", "batch_size", "n_batches", "smallest_batch", "max_steps"):
+            value = getattr(self, name)
+            if value is not None or name not in ("batch_size", "max_steps"):
+                self._keep(name, integer(name, value, at_least=1))
+        self._keep("learning_rate", number("learning_rate", self.learning_rate, above=0))
+        self._keep("weight_decay", number("weight_decay", self.weight_decay, at_least=0))
         lookup("optimizer", self.optimizer, dict.fromkeys(OPTIMIZERS))
         lookup("schedule", self.schedule, dict.fromkeys(SCHEDULES))
-        number("label_smoothing", self.label_smoothing, at_least=0, below=1)
+        self._keep("label_smoothing", number("label_smoothing", self.label_smoothing, at_least=0, below=1))
         lookup("keep", self.keep, dict.fromkeys(KEEPS))
         lookup("precision", self.precision, dict.fromkeys(PRECISIONS))
+
+    def _keep(self, name: str, value: float) -> None:
+        """Keep a number as Python's own, which JSON can hold, whatever kind was given."""
+        object.__setattr__(self, name, value)
 
     def batch_size_for(self, n_cases: int) -> int:
         """Return the batch size for a training set of `n_cases`."""
