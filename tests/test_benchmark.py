@@ -86,7 +86,12 @@ def results(folder):
 @pytest.fixture(autouse=True)
 def a_single_worker_is_this_process(monkeypatch):
     """Spare the start of a process, and let tests replace parts of the work; tests of that process undo it."""
-    monkeypatch.setattr("millet.benchmark.backends._single_stream", lambda jobs: map(work.run_cell, jobs))
+    in_processes = backends._process_stream
+
+    def stream(n_workers, n_threads, jobs):
+        return map(work.run_cell, jobs()) if n_workers == 1 else in_processes(n_workers, n_threads, jobs)
+
+    monkeypatch.setattr(backends, "_process_stream", stream)
 
 
 # Experiment files
@@ -462,12 +467,12 @@ def test_a_worker_that_has_other_cases_adds_no_row(tmp_path, monkeypatch):
     experiment = tiny(tmp_path, models='"minirocket"', more="repeats = 3")
     run_benchmark(experiment, tmp_path / "run", n_jobs=1, repeats=1)
 
-    def elsewhere(jobs):
-        for job in jobs:
+    def elsewhere(n_workers, n_threads, jobs):
+        for job in jobs():
             done = work.run_cell(job)
             yield done._replace(rows=[{**row, "data_fingerprint": "other"} for row in done.rows])
 
-    monkeypatch.setattr(backends, "_single_stream", elsewhere)
+    monkeypatch.setattr(backends, "_process_stream", elsewhere)
     failed = run_benchmark(experiment, tmp_path / "run", n_jobs=1, repeats=2).failed
     assert [(row["repeat"], "are not those of its other rows" in row["error"]) for row in failed] == [(1, True)]
 
@@ -586,7 +591,7 @@ def test_the_time_left_follows_the_cells_that_succeeded(n_workers, expected, tmp
         row = {**failure_row(job, "own", "no", 0.0), "status": "failed" if job.cell.repeat == 0 else "done"}
         return work.CellResult(job.cell, [row], 0.0 if job.cell.repeat == 0 else next(seconds))
 
-    pool = backends.Pool(n_workers, lambda jobs: map(run, jobs))
+    pool = backends.Pool(n_workers, lambda jobs: map(run, jobs()))
     monkeypatch.setattr("millet.benchmark.runner.open_pool", lambda *_: contextlib.nullcontext(pool))
     monkeypatch.setattr(Costs, "seconds", lambda *_: 1.0)
     said = []
@@ -1035,14 +1040,14 @@ def test_methods_that_were_done_before_an_interruption_are_not_measured_again(tm
 
 
 def test_a_cell_that_is_given_up_keeps_the_rows_of_the_methods_that_were_done(tmp_path, monkeypatch):
-    def dying_pool(jobs):
-        for job in jobs:
+    def dying_pool(n_workers, n_threads, jobs):
+        for job in jobs():
             keep_row(job.kept, {**failure_row(job, "own", "", 1.0), "status": "done"})
             time.sleep(0.01)
             raise WorkerLostError("killed")
         yield
 
-    monkeypatch.setattr(backends, "_single_stream", dying_pool)
+    monkeypatch.setattr(backends, "_process_stream", dying_pool)
     run_benchmark(tiny(tmp_path, **METHODS), tmp_path / "run", n_jobs=1)
     rows = {row["method"]: row for row in read_rows(tmp_path / "run")}
     assert {name: row["status"] for name, row in rows.items()} == {"own": "done", "cam": "failed", "random": "failed"}
@@ -1286,13 +1291,13 @@ def test_a_worker_that_dies_is_noticed_and_its_cell_is_run_again(tmp_path, monke
     run = work.run_cell
     deaths = iter([True])
 
-    def dying_pool(jobs):
-        for job in jobs:
+    def dying_pool(n_workers, n_threads, jobs):
+        for job in jobs():
             if next(deaths, False):
                 raise WorkerLostError("killed")
             yield run(job)
 
-    monkeypatch.setattr("millet.benchmark.backends._single_stream", dying_pool)
+    monkeypatch.setattr(backends, "_process_stream", dying_pool)
     run_benchmark(experiment, tmp_path / "run", n_jobs=1, say=said.append)
     assert "A worker died" in said[1]
     assert {row["status"] for row in results(tmp_path / "run").values()} == {"done"}
@@ -1302,12 +1307,40 @@ def test_a_worker_that_dies_is_noticed_and_its_cell_is_run_again(tmp_path, monke
 def test_a_single_worker_is_another_process_that_ends_with_the_last_cell(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr("millet.benchmark.backends.run_cell", lambda job: (job, os.getpid()))
-    with open_pool("loky", 1, 3, None) as pool, contextlib.closing(pool.stream("abc")) as stream:
+    with open_pool("loky", 1, 3, None) as pool, contextlib.closing(pool.stream(iter("abc").__iter__)) as stream:
         (first, worker), (second, same) = next(stream), next(stream)
     assert (first, second) == ("a", "b")
     assert worker == same != os.getpid()
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)
+
+
+def popped(waiting):
+    while waiting:
+        yield waiting.pop(0)
+
+
+@pytest.mark.slow
+def test_what_a_result_sets_free_is_begun_while_others_are_under_way(tmp_path, monkeypatch):
+    monkeypatch.undo()
+
+    def work_until_freed(job):
+        while job == "long" and not (tmp_path / "freed").exists():
+            time.sleep(0.01)
+        (tmp_path / job).touch()
+        return job
+
+    monkeypatch.setattr(backends, "run_cell", work_until_freed)
+    waiting = ["long", "short"]
+    done = []
+    with open_pool("loky", 2, 3, None) as pool:
+        if pool.n_workers < 2:
+            pytest.skip("one core")
+        for result in pool.stream(lambda: popped(waiting)):
+            done.append(result)
+            if result == "short":
+                waiting.append("freed")
+    assert done == ["short", "freed", "long"]
 
 
 @pytest.mark.slow

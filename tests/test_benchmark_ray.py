@@ -140,7 +140,7 @@ def test_workers_are_kept_busy_and_each_job_is_taken_once(address, monkeypatch):
     monkeypatch.setattr("millet.benchmark.backends.run_cell", lambda job: 10 * job)
     with open_pool("ray", -1, 5, address) as pool:
         assert pool.n_workers == 2
-        for result in pool.stream(jobs()):
+        for result in pool.stream(jobs().__iter__):
             results.append(result)
     assert sorted(results) == [0, 10, 20, 30, 40]
     assert n_under_way == [1, 2, 2, 2, 2]
@@ -157,7 +157,7 @@ def test_a_cell_that_kills_every_worker_is_given_up_and_the_others_are_stopped(a
     monkeypatch.setattr("millet.benchmark.backends.run_cell", cell)
     with open_pool("ray", -1, 2, address) as pool:
         with pytest.raises(WorkerLostError):
-            list(pool.stream(["endless", "deadly"]))
+            list(pool.stream(iter(["endless", "deadly"]).__iter__))
         assert len(list(tmp_path.glob("deadly-*"))) == 1 + RAY_RETRIES
         (endless,) = tmp_path.glob("endless-*")
         deadline = time.monotonic() + 60
@@ -175,7 +175,7 @@ def test_a_cell_that_lacks_memory_is_given_up(monkeypatch):
         open_pool("ray", -1, 1, address) as pool,
         pytest.raises(WorkerLostError, match="memory"),
     ):
-        list(pool.stream([0]))
+        list(pool.stream(iter([0]).__iter__))
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_an_error_of_the_code_itself_is_not_taken_for_a_lost_worker(address, mon
 
     monkeypatch.setattr("millet.benchmark.backends.run_cell", cell)
     with open_pool("ray", -1, 1, address) as pool, pytest.raises(ImportError, match="no MILLET here"):
-        list(pool.stream([0]))
+        list(pool.stream(iter([0]).__iter__))
 
 
 def test_a_cluster_that_is_not_there_is_an_error_that_says_how_to_start_one():

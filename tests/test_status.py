@@ -90,7 +90,7 @@ def test_a_grid_shows_which_epoch_its_cells_are_at(tmp_path, capsys, monkeypatch
         time.sleep(0.02)
 
     monkeypatch.setattr("millet.benchmark.status.EpochNote.__call__", slowly)
-    monkeypatch.setattr("millet.benchmark.backends._single_stream", lambda jobs: map(run_cell, jobs))
+    monkeypatch.setattr("millet.benchmark.backends._process_stream", lambda _, __, jobs: map(run_cell, jobs()))
     run_benchmark(load_experiment(tmp_path / "toy.toml"), tmp_path / "run", n_jobs=1, say=seen.append)
     shown = capsys.readouterr().err
     assert "[0/1] about " in shown

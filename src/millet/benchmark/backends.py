@@ -1,4 +1,4 @@
-"""Backends: where cells run: processes of this machine and Dask through joblib, or Ray."""
+"""Backends: where cells run: processes of this machine, Dask through joblib, or Ray."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import functools
 import os
 import socket
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -23,13 +23,16 @@ from millet.errors import ParameterError, import_extra, lookup
 CONNECT_SECONDS = 30
 # How often a cell whose worker died is given to another one before all are stopped; Dask does so three times, too.
 RAY_RETRIES = 3
+# What libraries take their number of threads from when they are loaded.
+THREADS_OF = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class WorkerLostError(Exception):
     """A worker died, and took the cells it was at with it."""
 
 
-Stream = Callable[[Iterable[Job]], Iterator[CellResult]]
+Jobs = Callable[[], Iterator[Job]]
+Stream = Callable[[Jobs], Iterator[CellResult]]
 
 
 @final
@@ -41,8 +44,9 @@ class Pool:
     ----------
     n_workers : int
     stream : callable
-        From jobs to results as they come; a job is taken from the iterable when there is a worker for it. Raises
-        WorkerLostError if a worker died and no other took over.
+        From jobs to results as they come. It is given a function that yields what can be run now, asks it anew when
+        results have come, and takes a job when there is a worker for it. Raises WorkerLostError if a worker died and
+        no other took over.
     n_threads : int, optional
         Threads of each worker; None where that is the cluster's business.
     owner : int, optional
@@ -55,10 +59,11 @@ class Pool:
     owner: int | None = None
 
 
-def _joblib_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
+def _joblib_stream(jobs: Jobs) -> Iterator[CellResult]:
+    # Takes jobs before results are seen, and asks but once: what results set free is left for another round.
     parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
     try:
-        with closing(parallel(joblib.delayed(run_cell)(job) for job in jobs)) as results:
+        with closing(parallel(joblib.delayed(run_cell)(job) for job in jobs())) as results:
             yield from results
     except BrokenExecutor as error:
         raise WorkerLostError(str(error)) from error
@@ -69,27 +74,32 @@ def _joblib_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
         raise
 
 
-def _single_stream(jobs: Iterable[Job]) -> Iterator[CellResult]:
-    """Run cells one by one in a process of their own, where joblib would take this one: a death is then not ours."""
-    executor = ProcessPoolExecutor(max_workers=1)
+def _process_stream(n_workers: int, n_threads: int, jobs: Jobs) -> Iterator[CellResult]:
+    """Run cells in processes of their own, be it a single one: a death is then not ours."""
+    executor = ProcessPoolExecutor(max_workers=n_workers, env=dict.fromkeys(THREADS_OF, str(n_threads)))
+    under_way: set[Future[CellResult]] = set()
     is_done = False
     try:
-        for job in jobs:
-            yield executor.submit(run_cell, job).result()
+        while True:
+            under_way |= {executor.submit(run_cell, job) for job in islice(jobs(), n_workers - len(under_way))}
+            if not under_way:
+                break
+            finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in sorted(finished, key=lambda future: future.exception() is not None):
+                yield future.result()
         is_done = True
     except BrokenExecutor as error:
         raise WorkerLostError(str(error)) from error
     finally:
-        # After an interruption, it would else go on with a cell whose result nobody takes.
+        # After an interruption, they would else go on with cells whose results nobody takes.
         executor.shutdown(kill_workers=not is_done)
 
 
-def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellResult]:
+def _ray_stream(ray: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
     """Keep all workers busy by Ray's own means: its joblib backend gives results only when all are there."""
     # Ray itself would try a cell that lacks memory again for ever.
     remote = ray.remote(max_retries=0)(run_cell)
-    source = iter(jobs)
-    under_way = {remote.remote(job): (job, RAY_RETRIES) for job in islice(source, n_workers)}
+    under_way = {remote.remote(job): (job, RAY_RETRIES) for job in islice(jobs(), n_workers)}
     while under_way:
         (first,), _ = ray.wait(list(under_way), num_returns=1)
         job, n_retries = under_way.pop(first)
@@ -107,7 +117,8 @@ def _ray_stream(ray: Any, n_workers: int, jobs: Iterable[Job]) -> Iterator[CellR
             raise WorkerLostError(str(error)) from error
         yield result
         # After the yield: this result may have set an ensemble free.
-        under_way |= {remote.remote(job): (job, RAY_RETRIES) for job in islice(source, 1)}
+        free = n_workers - len(under_way)
+        under_way |= {remote.remote(job): (job, RAY_RETRIES) for job in islice(jobs(), free)}
 
 
 @contextmanager
@@ -118,13 +129,11 @@ def local_pool(n_jobs: int, n_cells: int, scheduler: None) -> Iterator[Pool]:
     limit = os.environ.get("OMP_NUM_THREADS", "")
     if limit.isdigit() and int(limit) > 0:
         n_threads = min(n_threads, int(limit))
-    with (
-        joblib.parallel_config(backend="loky", n_jobs=n_workers, inner_max_num_threads=n_threads),
-        warnings.catch_warnings(),
-    ):
+    with warnings.catch_warnings():
         # That a worker which has grown is replaced, is meant; those that die are told of otherwise.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor")
-        yield Pool(n_workers, _joblib_stream if n_workers > 1 else _single_stream, n_threads, os.getpid())
+        stream = functools.partial(_process_stream, n_workers, n_threads)
+        yield Pool(n_workers, stream, n_threads, os.getpid())
 
 
 @contextmanager

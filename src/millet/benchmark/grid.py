@@ -62,9 +62,10 @@ class Grid:
         self.note(rows)
 
     def take(self) -> Iterator[Cell]:
-        """Yield cells to run, until there is none that could be run now; of those to be run alone, one."""
+        """Yield cells to run, until there is none that could be run now; of those to be run alone, one at a time."""
         if self._suspects:
-            yield self._begin(self._suspects.popleft())
+            if not self._under_way:
+                yield self._begin(self._suspects.popleft())
             return
         while self._ready or self._members:
             yield self._begin((self._ready or self._members).popleft())

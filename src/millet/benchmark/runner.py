@@ -171,13 +171,13 @@ class _Run:
         self._say(f"{cells} to run with {workers}, about {in_words(self._seconds_left(1.0))} by estimate")
         with self._status:
             self._give_up(self._grid.hopeless())
-            # More than one round where an ensemble's last member was the last cell, or where workers died.
+            # More than one round where workers died, or results set ensembles free that a cluster did not ask for.
             while self._grid.has_work:
                 self._run_round()
 
     def _run_round(self) -> None:
         try:
-            for result in self._pool.stream(self._job(cell) for cell in self._grid.take()):
+            for result in self._pool.stream(lambda: map(self._job, self._grid.take())):
                 self._store(result)
         except WorkerLostError:
             self._say("A worker died; the cells that were under way are tried again, one at a time.")
