@@ -250,3 +250,11 @@ def test_a_weight_that_is_no_list_is_refused(bumps):
     X, y = bumps
     with pytest.raises(ParameterError, match="must be a list of numbers"):
         AveragedClassifier([RocketMilletClassifier()], weights=5).fit(X, y)
+
+
+def test_networks_with_one_folder_of_checkpoints_are_refused(bumps, tmp_path):
+    one, other = (MilletClassifier("lite", n_epochs=1, checkpoint_dir=tmp_path / "c", verbose=0) for _ in range(2))
+    for classifiers in ([one, other], [one, AveragedClassifier([other])]):
+        with pytest.raises(ParameterError, match="can't share a checkpoint_dir"):
+            AveragedClassifier(classifiers).fit(*bumps)
+    assert not (tmp_path / "c").exists()

@@ -5,10 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from millet import AveragedClassifier, MilletClassifier, RocketMilletClassifier
+from millet import AveragedClassifier, Dataset, MilletClassifier, RocketMilletClassifier
 from millet.errors import ParameterError, SeriesError
+from millet.evaluation import evaluate
 from millet.metrics import perturbation_curve
+from millet.posthoc import explain
 
 
 def rocket(**parameters):
@@ -150,3 +153,20 @@ def test_constant_series_that_normalising_erases_are_noticed(bumps):
 def test_jobs_are_counted_as_joblib_does(bumps, n_jobs):
     one, other = (rocket(n_jobs=jobs).fit(*bumps).logits(bumps[0]) for jobs in (1, n_jobs))
     np.testing.assert_array_equal(one, other)
+
+
+def test_programs_without_a_console_work(fitted, bumps, monkeypatch):
+    X, y = bumps
+    monkeypatch.setattr("sys.stderr", None)
+    again = clone(fitted).set_params(**({"verbose": 1} if "verbose" in fitted.get_params(deep=False) else {}))
+    assert len(again.fit(X, y).predict(X)) == len(y)
+    assert evaluate(fitted, Dataset(X=X[:4], y=y[:4]), metrics=["aopcr"])["aopcr"] is not None
+    assert len(explain("random", fitted, X[:2])) == 2
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1")
+def test_labels_may_be_strings_of_variable_width(bumps):
+    X, y = bumps
+    fitted = rocket().fit(X, y.astype(np.dtypes.StringDType()))
+    assert fitted.classes_.tolist() == sorted(set(y.tolist()))
+    assert fitted.explain(X[:2], class_names=None).classes.dtype.kind == "U"

@@ -329,3 +329,16 @@ def test_a_pipeline_of_something_for_channels_is_handed_channels(bumps):
     broken.steps[1][1].fit(X[:, 0], y)
     with pytest.raises(ParameterError, match=rf"failed on \(\d+, 1, {X.shape[2]}\)"):
         evaluate(broken, Dataset(X=X, y=y), metrics=["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"y": ["a", None]}, "missing label"),
+        ({"y": [1, "a"]}, "all numbers or all strings"),
+        ({"y": ["a", "b"], "relevant": [[True], [True, False]]}, "rows of unequal length"),
+    ],
+)
+def test_a_dataset_of_wrong_parts_is_refused_in_words(parts, message):
+    with pytest.raises(MilletError, match=message):
+        Dataset(X=np.zeros((2, 5)), **parts)

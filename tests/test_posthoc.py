@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import naive_posthoc as naive
-from millet import MilletClassifier, posthoc
+from millet import MilletClassifier, RocketMilletClassifier, posthoc
 from millet.errors import LabelError, MilletError, MissingExtraError, ParameterError, SeriesError, UnknownNameError
 from millet.nn import MilletNetwork
 
@@ -194,6 +194,25 @@ def test_a_baseline_may_be_given_as_values_of_several_shapes(method, options, ba
 def test_a_baseline_that_does_not_fit_is_refused(baseline, message):
     with pytest.raises(MilletError, match=message):
         explain("shap", weighted_sums, np.zeros((3, 2, 12)), baseline=baseline)
+
+
+@pytest.mark.parametrize(("method", "options"), [("kernel_shap", {}), ("occlusion", {"window": 1}), ("shap", {})])
+def test_missing_values_are_taken_away_like_others(method, options):
+    def model(X):  # a missing value counts for 5
+        total = np.nan_to_num(X, nan=5.0)[:, 0].sum(axis=1)
+        return np.stack([total, np.zeros(len(X))], axis=1)
+
+    x = np.ones((1, 1, 8))
+    x[0, 0, 2] = np.nan
+    found = explain(method, model, x, baseline="zero", **options).scores[0, 0]
+    np.testing.assert_allclose(found, [1, 1, 5, 1, 1, 1, 1, 1], atol=1e-4)
+
+
+def test_lime_takes_missing_values_away_too(bumps):
+    X = bumps[0][:1].copy()
+    X[0, 0, 3:6] = np.nan
+    rocket = RocketMilletClassifier(n_features=84, random_state=0, verbose=0).fit(*bumps)
+    assert np.isfinite(explain("lime", rocket, X, n_samples=20).scores).all()
 
 
 @pytest.mark.parametrize("method", ["kernel_shap", "lime", "occlusion", "integrated_gradients"])

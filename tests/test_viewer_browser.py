@@ -9,6 +9,7 @@ import shutil
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -779,3 +780,21 @@ def test_every_moment_belongs_to_the_nearest_timepoint(laboratory, steps, moment
 )
 def test_numbers_are_written_for_people(laboratory, call, text):
     assert laboratory.evaluate(f"() => {call}") == text
+
+
+def test_a_level_keeps_its_digits_and_rounding_does_not_hang_the_page(visit, tmp_path):
+    noise = np.full(50, 0.3)
+    noise[10:20] = 0.1 + 0.2
+    level = 1.7e9 + np.arange(50) / 4
+    time = np.datetime64("2024-01-01T20:00") + np.arange(50) * np.timedelta64(1, "h")
+    explanation = millet.Explanation(
+        series=np.stack([noise, level])[None], lengths=[50], classes=["a", "b"], logits=[[0.0, 1.0]],
+        scores=np.zeros((1, 2, 50)), time=time,
+    )  # fmt: skip
+    page = visit(write_report(tmp_path / "report.html", explanation))
+    with page.expect_download() as download:
+        page.click("#save-csv")
+    table = pd.read_csv(download.value.path())
+    np.testing.assert_array_equal(pd.to_datetime(table["time"]), time)
+    np.testing.assert_allclose(table["channel_1"], level, rtol=0, atol=1e-3)
+    assert page.evaluate("async () => (await page).chart.describe(1)[2][1]") == "1.70000000025e9"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -282,6 +283,11 @@ class AveragedClassifier(EvidenceClassifier):
                     f"classifiers must be MilletClassifier, RocketMilletClassifier or averages of these, whose "
                     f"evidence adds up; got {type(classifier).__name__}."
                 )
+        folders = _checkpoint_folders(self.classifiers)
+        if len(set(folders)) < len(folders):
+            raise ParameterError(
+                "Classifiers can't share a checkpoint_dir, which is the folder of one training; give each its own."
+            )
         self._check_weights(len(self.classifiers))
 
     def _check_weights(self, n_classifiers: int) -> None:
@@ -294,6 +300,17 @@ class AveragedClassifier(EvidenceClassifier):
             raise ParameterError(
                 f"weights must be {n_classifiers} numbers, one a classifier and not all 0; got {checked}."
             )
+
+
+def _checkpoint_folders(classifiers: Sequence[EvidenceClassifier]) -> list[Path]:
+    """Return where classifiers, and those that are averaged among them, keep their checkpoints."""
+    given = [
+        value
+        for classifier in classifiers
+        for name, value in classifier.get_params().items()
+        if name.rpartition("__")[2] == "checkpoint_dir" and value is not None
+    ]
+    return [Path(folder).resolve() for folder in given]
 
 
 def _holds_code(description: dict[str, Any]) -> bool:

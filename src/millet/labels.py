@@ -34,7 +34,7 @@ def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]
     """
     if y is None:
         raise LabelError("A classifier requires y to be passed, but the target y is None. Pass one label a case.")
-    labels = _as_labels(y)
+    labels = as_labels(y)
     if len(labels) != n_cases:
         raise LabelError(
             f"X and y have inconsistent numbers of cases: {n_cases} series, but {len(labels)} labels. "
@@ -52,8 +52,14 @@ def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]
     return classes, codes.astype(np.int64)
 
 
-def _as_labels(y: Any) -> Array:
-    """Return y as a 1-D array of numbers, booleans or strings; the same whatever container it came in."""
+def as_labels(y: Any) -> Array:
+    """Return y as a 1-D array of numbers, booleans or strings; the same whatever container it came in.
+
+    Examples
+    --------
+    >>> as_labels(["b", "a"])
+    array(['b', 'a'], dtype='<U1')
+    """
     try:
         # As objects first: beside a string, NumPy would turn 1 and nan into text.
         labels = column_or_1d(np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True)
@@ -70,7 +76,7 @@ def _as_labels(y: Any) -> Array:
             f"y has a missing label (NaN or None) at position {int(missing.argmax())}; every case needs one."
         )
     if labels.dtype.kind == "T":  # strings of variable width, which scikit-learn does not know
-        labels = labels.astype(str)
+        labels = np.array(labels.tolist())
     if labels.dtype.kind not in "biufU":
         raise LabelError(
             f"Unknown label type: y must hold numbers, booleans or strings; got {labels.dtype}. Convert it first."

@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 def someone_watches() -> bool:
-    """Whether standard error is a terminal, or this is a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    """Whether standard error is a terminal, or this is a notebook; programs without a console have no such file."""
+    return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
 
 
 def slow_work(items: Sequence[T], unit: str, *, show: bool) -> Iterable[T]:

@@ -6,7 +6,6 @@ Out: `DataSpec`, which a worker turns into two splits.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,7 +99,7 @@ def _known_name(name: str, path: Path | None) -> str:
     found = find(plain_name(name))
     if found is not None:
         return found.name
-    here = _names_in(path)
+    here = frozenset(list_datasets(path))
     if name not in here and name not in (*MULTIVARIATE_DATASETS, WEB_TRAFFIC.name):
         hint = did_you_mean(name, here) or did_you_mean(
             name, [*entries(), *MULTIVARIATE_DATASETS, WEB_TRAFFIC.name, ALL_OF_PAPER]
@@ -113,11 +112,6 @@ def _known_name(name: str, path: Path | None) -> str:
             f"archives, which `millet datasets` lists.{hint}"
         )
     return name
-
-
-@functools.lru_cache(maxsize=4)
-def _names_in(path: Path | None) -> frozenset[str]:
-    return frozenset(list_datasets(path))
 
 
 def _generated(item: Any) -> DataSpec:

@@ -13,6 +13,7 @@ import click
 
 from millet.cli.messages import show_error, wrap
 from millet.errors import MilletError
+from millet.watching import someone_watches
 
 if TYPE_CHECKING:
     from millet.datasets.locate import Splits
@@ -75,7 +76,7 @@ def _examine_all(rows: list[Row], here: dict[str, Splits]) -> list[Row]:
 
     from millet.datasets.survey import examine, files_of
 
-    with tqdm(rows, unit="dataset", disable=None, leave=False) as bar:
+    with tqdm(rows, unit="dataset", disable=not someone_watches(), leave=False) as bar:
         return [examine(row, files_of(row.name, here)) if row.here else row for row in bar]
 
 

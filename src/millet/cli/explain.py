@@ -10,6 +10,7 @@ import click
 
 from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cases
 from millet.errors import ParameterError
+from millet.watching import someone_watches
 
 if TYPE_CHECKING:
     from millet.contract import EvidenceClassifier
@@ -136,7 +137,8 @@ def _draw_cases(explanation: Explanation, dataset: Dataset, out: Path, target: A
 
     written = []
     known = set(explanation.classes.tolist())  # a title can't name the class of a label that the model does not know
-    for row, case in enumerate(tqdm(explanation.cases.tolist(), unit="picture", disable=None, leave=False)):
+    bar = tqdm(explanation.cases.tolist(), unit="picture", disable=not someone_watches(), leave=False)
+    for row, case in enumerate(bar):
         file = out if len(explanation) == 1 else out.with_stem(f"{out.stem}-{case}")
         figure = plot_explanation(
             explanation,

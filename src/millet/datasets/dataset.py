@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from millet.containers import as_cases
 from millet.errors import ParameterError
+from millet.labels import as_labels
 
 Series = NDArray[np.floating[Any]] | list[NDArray[np.floating[Any]]]
 
@@ -67,11 +68,12 @@ class Dataset:
         if not (isinstance(self.X, np.ndarray) and self.X.ndim == 3):
             object.__setattr__(self, "X", as_cases(self.X))
         if self.y is not None:
-            object.__setattr__(self, "y", np.asarray(self.y))
             if len(self.classes) == 0:
+                object.__setattr__(self, "y", as_labels(self.y))
                 object.__setattr__(self, "classes", np.unique(self.y))
+            object.__setattr__(self, "y", np.asarray(self.y))
         if self.relevant is not None:
-            object.__setattr__(self, "relevant", np.asarray(self.relevant, dtype=bool))
+            object.__setattr__(self, "relevant", _as_marks(self.relevant))
         if not self.class_names:
             object.__setattr__(self, "class_names", tuple(str(label) for label in self.classes))
         self._check_sizes()
@@ -127,3 +129,13 @@ class Dataset:
         if isinstance(self.X, list):
             return np.array([case.shape[1] for case in self.X], dtype=np.int64)
         return np.full(len(self.X), self.X.shape[2], dtype=np.int64)
+
+
+def _as_marks(relevant: Any) -> NDArray[np.bool_]:
+    try:
+        return np.asarray(relevant, dtype=bool)
+    except ValueError:
+        raise ParameterError(
+            "relevant must be of shape (n_cases, n_timepoints), with False beyond the end of shorter cases; got rows "
+            "of unequal length."
+        ) from None

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from millet.atomic import atomic_path
 from millet.errors import DownloadError
+from millet.watching import someone_watches
 
 STALL_SECONDS = 30.0
 RETRY_SECONDS = (0.5, 1.0, 2.0, 4.0)
@@ -241,7 +242,6 @@ def _size(file: Path) -> int:
 def _bar(label: str, progress: bool) -> Iterator[_Bar]:
     from tqdm import tqdm
 
-    # disable=None: tqdm shows nothing where standard error is no terminal.
-    disable = None if progress else True
+    disable = not (progress and someone_watches())
     with tqdm(desc=label, unit="B", unit_scale=True, unit_divisor=1024, disable=disable) as bar:
         yield bar

@@ -193,7 +193,7 @@ def check_classes(values: ArrayLike, n_classes: int) -> NDArray[Any]:
     """Return distinct labels: integers, floats, booleans, strings, or a mixture of them."""
     classes = np.asarray(values)
     if classes.dtype.kind == "T":  # strings of variable width, which not every NumPy routine takes
-        classes = classes.astype(str)
+        classes = np.array(classes.tolist())
     if classes.dtype.kind == "O":
         plain = [label.item() if isinstance(label, np.generic) else label for label in classes.ravel()]
         classes = np.array(plain, dtype=object).reshape(classes.shape)

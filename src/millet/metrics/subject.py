@@ -23,6 +23,7 @@ from millet.explanation import Explanation
 from millet.metrics.inputs import Floats, Integers, Mask, as_numbers, as_targets
 from millet.metrics.models import deletes_timepoints, logits_of
 from millet.metrics.removal import REMOVALS, delete
+from millet.watching import someone_watches
 
 # About where a CPU is fastest: more series leave its caches, fewer leave it waiting.
 BATCH_SIZE = 32
@@ -216,9 +217,8 @@ class Subject:
     def _bar(self, total: int) -> Any:
         from tqdm.auto import tqdm
 
-        return tqdm(
-            total=total, desc="perturbing", unit="series", leave=False, disable=None if self._progress else True
-        )
+        disable = not (self._progress and someone_watches())
+        return tqdm(total=total, desc="perturbing", unit="series", leave=False, disable=disable)
 
 
 def _has_no_channels(X: Any) -> bool:

@@ -17,7 +17,7 @@ from millet.checks import integer, number
 from millet.errors import ParameterError, import_extra
 from millet.explanation import Explanation
 from millet.posthoc.engine import Answer, Question, Shared, explain_cases
-from millet.posthoc.subjects import Array, Subject
+from millet.posthoc.subjects import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -100,11 +100,12 @@ def occlusion(
     def score(question: Question) -> Answer:
         width = min(window or -(-question.n_timepoints // 20), question.n_timepoints)
         n_channels = len(question.values)
-        attribution = captum.Occlusion(_forward(question.subject)).attribute(
-            _tensor(question, question.values),
+        forward, values, replacement = _mixable(question)
+        attribution = captum.Occlusion(forward).attribute(
+            values,
             sliding_window_shapes=(n_channels, width),
             strides=(n_channels, min(stride or max(1, width // 4), width)),
-            baselines=_tensor(question, question.replacement),
+            baselines=replacement,
             perturbations_per_eval=question.batch_size,
         )
         # Every channel of a timepoint has the attribution of the window they share.
@@ -179,7 +180,8 @@ def _regression(make: Callable[..., Any], n_samples: int) -> Callable[[Question]
         from millet.nn.turns import seeded
 
         n_channels, n_timepoints = question.values.shape
-        method = make(_remembering(_forward(question.subject)))
+        forward, values, replacement = _mixable(question)
+        method = make(_remembering(forward))
         seed = int(question.rng.integers(2**62))
         rows = []
         for code in question.codes.tolist():
@@ -187,8 +189,8 @@ def _regression(make: Callable[..., Any], n_samples: int) -> Callable[[Question]
             with seeded(seed):
                 rows.append(
                     method.attribute(
-                        _tensor(question, question.values),
-                        baselines=_tensor(question, question.replacement),
+                        values,
+                        baselines=replacement,
                         target=code,
                         feature_mask=torch.arange(n_timepoints).repeat(1, n_channels, 1),
                         n_samples=n_samples,
@@ -222,14 +224,22 @@ def _tensor(question: Question, values: Array | None) -> Tensor:
     return torch.from_numpy(np.array(values)[None])
 
 
-def _forward(subject: Subject) -> Callable[[Tensor], Tensor]:
-    """Return any model as a function of tensors, without gradients."""
+def _mixable(question: Question) -> tuple[Callable[[Tensor], Tensor], Tensor, Tensor]:
+    """Return the model as a function of tensors, without gradients, the case, and what replaces it.
+
+    Captum mixes these two by products with 0 and 1, which no missing value would ever leave: where there is one, ones
+    and zeros are mixed, and say which of the two a value is taken from.
+    """
     import torch
 
-    def forward(x: Tensor) -> Tensor:
-        return torch.from_numpy(subject.ask(x.numpy()))
+    case, other = _tensor(question, question.values), _tensor(question, question.replacement)
+    if not (case.isnan() | other.isnan()).any():
+        return lambda x: torch.from_numpy(question.subject.ask(x.numpy())), case, other
 
-    return forward
+    def forward(x: Tensor) -> Tensor:
+        return torch.from_numpy(question.subject.ask(torch.where(x > 0.5, case, other).numpy()))
+
+    return forward, torch.ones_like(case), torch.zeros_like(case)
 
 
 def _differentiable(question: Question, method: str) -> Callable[[Tensor], Tensor]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -22,6 +21,7 @@ from millet.checks import integer
 from millet.explanation import Explanation
 from millet.posthoc.baselines import Baseline
 from millet.posthoc.subjects import Array, Floats, Subject, make_subject
+from millet.watching import someone_watches
 
 BATCH_SIZE = 32
 
@@ -174,5 +174,4 @@ def _assembled(blank: Explanation, codes: NDArray[np.int64], answers: list[Answe
 
 def _watched(cases: range, method: str, *, show: bool) -> Any:
     """Show a bar where somebody sees it: on a terminal or in a notebook."""
-    seen = sys.stderr.isatty() or "ipykernel" in sys.modules
-    return tqdm(cases, desc=method, unit="case", disable=not (show and seen))
+    return tqdm(cases, desc=method, unit="case", disable=not (show and someone_watches()))

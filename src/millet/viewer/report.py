@@ -186,7 +186,8 @@ class _Content:
                 "lengths": e.lengths.tolist(),
                 "truth": None if self.truth is None else self.truth.tolist(),
                 "predicted": e.predicted_codes.tolist(),
-                "confidence": _plain(confidence),
+                # Rounded down: what is almost certain is not called certain.
+                "confidence": _plain(np.floor(confidence * 1e6) / 1e6),
                 "kept": None if self.kept.all() else [np.flatnonzero(row).tolist() for row in self.kept],
                 "regions": self.regions,
             },

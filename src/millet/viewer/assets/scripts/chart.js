@@ -173,7 +173,8 @@ class Chart {
     const shown = this.layout.panels.filter((panel) => panel.kind === "series");
     const lines = [["time", this.axis.describe(timepoint)]];
     for (const { channel } of shown) {
-      lines.push([channelLabel(channel), formatNumber(one.channels[channel].values[timepoint], 4)]);
+      const track = one.channels[channel];
+      lines.push([channelLabel(channel), formatNumber(track.values[timepoint], trackDigits(track, 4))]);
     }
     lines.push(["evidence", formatSigned(one.evidence(code).values[timepoint])]);
     if (one.attention) lines.push(["attention", formatNumber(one.attention.values[timepoint])]);

@@ -40,16 +40,19 @@ function exportPicture(chart) {
 /** Return the case as CSV: one line a timepoint, the columns of Explanation.save. */
 function exportTable(one, axis) {
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const cell = (value) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(6))));
-  const tracks = one.channels.map((track, channel) => [`channel_${report.channels[channel] ?? channel}`, track.values]);
-  if (one.attention) tracks.push(["attention", one.attention.values]);
-  for (const code of one.kept) tracks.push([`score_${className(code)}`, one.evidence(code).values]);
+  const cell = (value, digits) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(digits))));
+  const tracks = one.channels.map((track, channel) => [
+    `channel_${report.channels[channel] ?? channel}`, track.values, trackDigits(track, 6),
+  ]);
+  if (one.attention) tracks.push(["attention", one.attention.values, 6]);
+  for (const code of one.kept) tracks.push([`score_${className(code)}`, one.evidence(code).values, 6]);
   const relevant = report.cases.regions !== null;
   const head = ["case", "timepoint", "time", ...tracks.map(([name]) => name), ...(relevant ? ["true_region"] : [])];
   const lines = [head.map(quote).join(",")];
   for (let timepoint = 0; timepoint < one.length; timepoint++) {
-    const time = axis.kind === "datetime" ? axis.describe(timepoint) : String(axis.at(timepoint));
-    const cells = [quote(one.name), timepoint, time, ...tracks.map(([, values]) => cell(values[timepoint]))];
+    const time = axis.kind === "datetime" ? isoText(axis.at(timepoint)) : String(axis.at(timepoint));
+    const values = tracks.map(([, values, digits]) => cell(values[timepoint], digits));
+    const cells = [quote(one.name), timepoint, time, ...values];
     if (relevant) cells.push(Number(one.inRegion(timepoint)));
     lines.push(cells.join(","));
   }

@@ -26,6 +26,8 @@ function xOf({ layout, view }, moment) {
 /** Return a function from values to heights inside a panel. */
 function heights(panel, low, high) {
   if (low === Infinity) [low, high] = [0, 1];
+  // What rounding leaves of a constant is one.
+  if (high - low <= 1e-13 * Math.max(Math.abs(low), Math.abs(high))) high = low;
   const room = (high - low || Math.abs(high) || 1) * 0.06;
   const [bottom, top] = low === high ? [low - room * 8, high + room * 8] : [low - room, high + room];
   const y = (value) => panel.top + panel.height - ((value - bottom) / (top - bottom)) * panel.height;

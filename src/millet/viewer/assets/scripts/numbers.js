@@ -30,6 +30,13 @@ const formatSigned = (value) => (value > 0 ? "+" : "") + formatNumber(value);
 /** Return how many digits tell a number from others that are a step away. */
 const digitsFor = (value, step) => Math.ceil(Math.log10(Math.max(Math.abs(value), step) / step) + 1e-9) + 1;
 
+/** Return how many digits show a series as finely as `digits` digits show its range. */
+function trackDigits({ range: [low, high] }, digits) {
+  if (!(high > low)) return digits;
+  const wanted = digitsFor(Math.max(Math.abs(low), Math.abs(high)), (high - low) / 10 ** (digits - 1));
+  return Math.min(16, Math.max(digits, wanted));
+}
+
 /** Return a tick with the decimals that its step needs. */
 function formatTick(value, step) {
   const size = Math.max(Math.abs(value), step);

@@ -6,6 +6,7 @@ const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const REGION_HEIGHT = 8;
 const MOST_CHANNELS = 16;
 const MOST_EDGES = 4;
+const MOST_TICKS = 50;
 
 /** Return where everything goes: panels from top to bottom, in CSS pixels. */
 function layOut(width, one, firstChannel) {
@@ -207,10 +208,12 @@ function valueTicks(context, panel, { layout, colours }, { y, bottom, top }, wan
   context.fillStyle = colours.quiet;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (let n = Math.ceil(bottom / step); n * step <= top; n++) {
-    const height = y(n * step);
+  const first = Math.ceil(bottom / step);
+  for (let n = 0; n < MOST_TICKS && (first + n) * step <= top; n++) {
+    const value = (first + n) * step;
+    const height = y(value);
     if (height < panel.top + 4 || height > panel.top + panel.height - 4) continue;
-    context.fillText(formatTick(n * step, step), layout.left - 8, height, layout.left - 10);
+    context.fillText(formatTick(value, step), layout.left - 8, height, layout.left - 10);
   }
 }
 
