@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from millet.containers import as_cases
 from millet.errors import ParameterError
-from millet.labels import as_labels
 
 Series = NDArray[np.floating[Any]] | list[NDArray[np.floating[Any]]]
 
@@ -69,6 +68,8 @@ class Dataset:
             object.__setattr__(self, "X", as_cases(self.X))
         if self.y is not None:
             if len(self.classes) == 0:
+                from millet.labels import as_labels  # brings scikit-learn; readers and generators name the classes
+
                 object.__setattr__(self, "y", as_labels(self.y))
                 object.__setattr__(self, "classes", np.unique(self.y))
             object.__setattr__(self, "y", np.asarray(self.y))
