@@ -463,6 +463,15 @@ def test_where_nothing_can_be_measured_the_cell_says_so(tmp_path):
     assert not (tmp_path / "run" / "models").exists(), "found out before training"
 
 
+def test_a_dataset_that_came_later_is_known(tmp_path):
+    (tmp_path / "data").mkdir()
+    file = write(tmp_path, datasets='"Pumps"')
+    with pytest.raises(UnknownNameError, match="Unknown dataset 'Pumps'"):
+        load_experiment(file, path=tmp_path / "data")
+    write_pumps(tmp_path, *PUMPS)
+    assert [data.name for data in load_experiment(file, path=tmp_path / "data").datasets] == ["Pumps"]
+
+
 def test_a_worker_that_has_other_cases_adds_no_row(tmp_path, monkeypatch):
     experiment = tiny(tmp_path, models='"minirocket"', more="repeats = 3")
     run_benchmark(experiment, tmp_path / "run", n_jobs=1, repeats=1)

@@ -1,6 +1,7 @@
 """The report as a file: what it holds, how exactly, how safely, and what it refuses."""
 
 import base64
+import dataclasses
 import gzip
 import hashlib
 import html.parser
@@ -174,6 +175,13 @@ def test_a_report_holds_every_case(tmp_path):
         assert right_to_three_digits(rows, np.concatenate([e.scores[case], e.attention[case][None]]))
     assert page.data["cases"]["predicted"] == e.predicted_codes.tolist()
     assert np.allclose(page.data["cases"]["confidence"], e.probabilities.max(axis=1), rtol=1e-5)
+
+
+def test_what_is_almost_certain_is_not_called_certain(tmp_path):
+    e = make_explanation(n_cases=1)
+    e = dataclasses.replace(e, logits=np.array([[15.0, 0.0]]))
+    assert 0.9999995 < e.probabilities.max() < 1
+    assert Page(write_report(tmp_path / "r.html", e)).data["cases"]["confidence"] == [0.999999]
 
 
 def test_a_short_case_takes_only_its_own_length(tmp_path):

@@ -14,10 +14,9 @@ import copy
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,54 +28,15 @@ from torch import Tensor
 from millet.errors import TrainingError, warn_user
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.nn.turns import seeded
-from millet.training.callbacks import Callback
 from millet.training.cases import Labelled, inference_batches
 from millet.training.checkpoint import TrainingState, copy_weights, load_checkpoint, save_checkpoint
 from millet.training.history import EpochRecord, History
+from millet.training.options import Options
 from millet.training.progress import EpochBar
 from millet.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
-
-
-@dataclass(frozen=True)
-class Options:
-    """What `train` may be told beyond the recipe.
-
-    Attributes
-    ----------
-    seed : int
-        Decides the order of cases and the dropout of every epoch.
-    class_weights : sequence of float, optional
-        Weight of each class in the loss.
-    validation : Labelled, optional
-        Cases that select the best epoch and stop training early; else the recipe says which weights are kept.
-    patience, tolerance : int, float
-        With a validation set: stop after `patience` epochs in a row without an improvement of `tolerance`.
-    max_time : float, optional
-        Seconds of training at most, all resumed runs together; the schedule ends with them.
-    checkpoint : Path, optional
-        File to write every `checkpoint_seconds` and at the end, and to go on from.
-    callbacks : sequence of Callback
-    progress : bool
-        Show a bar with ETA, where standard error is a terminal.
-    member, n_members : int
-        Which member of an ensemble this is, for the bar and the history.
-    """
-
-    seed: int = 0
-    class_weights: Sequence[float] | None = None
-    validation: Labelled | None = None
-    patience: int = 10
-    tolerance: float = 1e-4
-    max_time: float | None = None
-    checkpoint: Path | None = None
-    checkpoint_seconds: float = 10.0
-    callbacks: Sequence[Callback] = ()
-    progress: bool = False
-    member: int = 0
-    n_members: int = 1
 
 
 def train(

@@ -18,8 +18,9 @@ from millet.nn import MilletNetwork
 from millet.nn.turns import turn_to_train
 from millet.training.cases import Labelled
 from millet.training.history import History
-from millet.training.loop import Options, make_fabric, train
+from millet.training.loop import make_fabric, train
 from millet.training.memory import reusing_memory
+from millet.training.options import Options
 from millet.training.recipe import Recipe
 
 # A step on fewer timepoints than these takes longer with two threads than with one.

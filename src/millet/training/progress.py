@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm.auto import tqdm
 
 from millet.training.history import EpochRecord
+from millet.training.options import Options
 from millet.watching import someone_watches
-
-if TYPE_CHECKING:
-    from millet.training.loop import Options
 
 
 class EpochBar:

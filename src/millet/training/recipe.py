@@ -75,17 +75,17 @@ class Recipe:
         for name in ("n_epochs", "batch_size", "n_batches", "smallest_batch", "max_steps"):
             value = getattr(self, name)
             if value is not None or name not in ("batch_size", "max_steps"):
-                self._keep(name, integer(name, value, at_least=1))
-        self._keep("learning_rate", number("learning_rate", self.learning_rate, above=0))
-        self._keep("weight_decay", number("weight_decay", self.weight_decay, at_least=0))
+                self._store(name, integer(name, value, at_least=1))
+        self._store("learning_rate", number("learning_rate", self.learning_rate, above=0))
+        self._store("weight_decay", number("weight_decay", self.weight_decay, at_least=0))
         lookup("optimizer", self.optimizer, dict.fromkeys(OPTIMIZERS))
         lookup("schedule", self.schedule, dict.fromkeys(SCHEDULES))
-        self._keep("label_smoothing", number("label_smoothing", self.label_smoothing, at_least=0, below=1))
+        self._store("label_smoothing", number("label_smoothing", self.label_smoothing, at_least=0, below=1))
         lookup("keep", self.keep, dict.fromkeys(KEEPS))
         lookup("precision", self.precision, dict.fromkeys(PRECISIONS))
 
-    def _keep(self, name: str, value: float) -> None:
-        """Keep a number as Python's own, which JSON can hold, whatever kind was given."""
+    def _store(self, name: str, value: float) -> None:
+        """Make a number Python's own, which JSON can hold, whatever kind was given."""
         object.__setattr__(self, name, value)
 
     def batch_size_for(self, n_cases: int) -> int:
