@@ -15,7 +15,7 @@ from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cas
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("source", metavar="DATASET|FILE")
-@click.option("--split", type=click.Choice(SPLITS), help="Of a dataset. [default: test]")
+@click.option("--split", type=click.Choice(SPLITS), help="Of the dataset, if one is named. [default: test]")
 @click.option("--metric", "metrics", multiple=True, help="Only this one; may be repeated. [default: all that apply]")
 @click.option(
     "--removal", default="remove", show_default=True, help="Of timepoints: remove, mean, interpolate or noise."

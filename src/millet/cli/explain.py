@@ -35,9 +35,9 @@ DEFAULT_PALETTE = "green-red"
 )
 @click.option("--case", "cases", type=int, multiple=True, help="Only this case (from 0); may be repeated.")
 @click.option("--channels", is_flag=True, help="Split the numbers among the channels; not for networks.")
-@click.option("--target", help="Of pictures: class to show evidence for. [default: the predicted one]")
-@click.option("--palette", help=f"Of pictures: green-red or colorblind. [default: {DEFAULT_PALETTE}]")
-@click.option("--split", type=click.Choice(SPLITS), help="Of a dataset. [default: test]")
+@click.option("--target", help="Pictures only: class to show evidence for. [default: the predicted one]")
+@click.option("--palette", help=f"Pictures only: green-red or colorblind. [default: {DEFAULT_PALETTE}]")
+@click.option("--split", type=click.Choice(SPLITS), help="Of the dataset, if one is named. [default: test]")
 @click.option("--no-labels", is_flag=True, help=NO_LABELS_HELP)
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
 def explain(

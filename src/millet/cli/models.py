@@ -36,8 +36,8 @@ NORMALISE = {"auto": "auto", "yes": True, "no": False}
     help="In seconds: minirocket, multirocket, hydra or multirocket-hydra. Networks: fcn, resnet, inceptiontime or "
     "lite, or with another pooling than conjunctive, such as gap-fcn. Several joined by + are averaged.",
 )
-@click.option("--head", help="Of the first four: multinomial or ridge. [default: multinomial]")
-@click.option("--spread", help="Of the first four, of evidence: taps, anchor or weighted. [default: taps]")
+@click.option("--head", help="For minirocket to multirocket-hydra: multinomial or ridge. [default: multinomial]")
+@click.option("--spread", help="For the same, where evidence goes: taps, anchor or weighted. [default: taps]")
 @click.option(
     "--normalise",
     type=click.Choice(list(NORMALISE)),
@@ -54,9 +54,9 @@ NORMALISE = {"auto": "auto", "yes": True, "no": False}
     "--early-stopping", is_flag=True, default=None, help="Stop when the loss on cases set aside no longer improves."
 )
 @click.option(
-    "--class-weight", type=click.Choice(["balanced"]), help="Of networks: let rare classes count as much as others."
+    "--class-weight", type=click.Choice(["balanced"]), help="Networks only: let rare classes count as much as others."
 )
-@click.option("--device", help="Of networks: cpu, cuda or mps. [default: the best there is]")
+@click.option("--device", help="Networks only: cpu, cuda or mps. [default: the best there is]")
 @click.option("--random-state", default=0, show_default=True, help="Seed.")
 @click.option("--n-jobs", default=-1, show_default=True, help="Networks, or cases, at a time; -1 is one a core.")
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
@@ -64,7 +64,7 @@ NORMALISE = {"auto": "auto", "yes": True, "no": False}
 def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **options: Any) -> None:
     """Train a model on a dataset (its training split) or a file.
 
-    After an interruption of a single network's training, the same command goes on where it was.
+    After an interruption the same command goes on where it was, unless several networks are averaged by +.
     """
     from millet.storage import check_target
     from millet.zoo import count_with, make_classifier
@@ -109,7 +109,7 @@ def _check_unfinished(folder: Path) -> None:
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("source", metavar="DATASET|FILE")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write. [default: standard output]")
-@click.option("--split", type=click.Choice(SPLITS), help="Of a dataset. [default: test]")
+@click.option("--split", type=click.Choice(SPLITS), help="Of the dataset, if one is named. [default: test]")
 @click.option("--no-labels", is_flag=True, help=NO_LABELS_HELP)
 @click.option("--path", type=click.Path(path_type=Path), help=DATA_HELP)
 def predict(
