@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import json
+import math
 import os
 import random
 import shutil
@@ -29,6 +30,7 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
 from millet.benchmark.job import failure_row
 from millet.benchmark.rows import NEEDED, RowsFile, keep_row, kept_rows, key_of
+from millet.benchmark.speed import Speed, trial_speed
 from millet.classifier import MilletClassifier
 from millet.cli import cli
 from millet.errors import (
@@ -341,6 +343,54 @@ def test_a_cell_during_which_workers_keep_dying_is_given_up_and_the_others_are_n
     assert cell.repeat == 0
     assert "died 3 times" in why
     assert next(iter(grid.take())).repeat == 1
+
+
+def test_where_a_cluster_names_the_culprit_the_others_are_not_suspected(tmp_path):
+    cells = [cell for cell in all_cells(tiny(tmp_path, more="repeats = 4")) if not cell.is_ensemble]
+    grid = Grid(cells, [], 4, lambda cell: 1.0)
+    taken = grid.take()
+    together = [next(taken) for _ in range(3)]
+    ((cell, why, _),) = grid.lose(together[1])
+    assert cell == together[1]
+    assert "died again and again" in why
+    assert {cell.repeat for cell in grid.take()} == {0, 2, 3}, "all of them at a time"
+
+
+def test_an_ensemble_whose_last_member_killed_its_workers_is_recorded_at_once(tmp_path, monkeypatch):
+    def dying_pool(n_workers, n_threads, jobs):
+        for job in jobs():
+            if job.cell.repeat == 1:
+                raise WorkerLostError("killed")
+            yield work.run_cell(job)
+
+    monkeypatch.setattr(backends, "_process_stream", dying_pool)
+    outcome = run_benchmark(tiny(tmp_path, more="repeats = 2"), tmp_path / "run", n_jobs=1)
+    rows = {row["repeat"]: row for row in read_rows(tmp_path / "run")}
+    assert {repeat: row["status"] for repeat, row in rows.items()} == {0: "done", 1: "failed", ENSEMBLE: "failed"}
+    assert "these members failed: 1" in rows[ENSEMBLE]["error"]
+    assert outcome.n_run == len(rows)
+
+
+def test_what_an_interrupted_call_did_of_a_cell_counts_in_the_time_left(tmp_path, monkeypatch):
+    models = '{ backbones = ["lite"], poolings = ["conjunctive"], ensemble = false }'
+    experiment = tiny(tmp_path, models=models, more="repeats = 2")
+
+    def run(job):
+        facts = {"status": "done", "train_seconds": 90.0, "evaluate_seconds": 10.0}
+        return work.CellResult(job.cell, [{**failure_row(job, "own", "", 0.0), **facts}], 1.0)
+
+    pool = backends.Pool(1, lambda jobs: map(run, jobs()))
+    monkeypatch.setattr("millet.benchmark.runner.open_pool", lambda *_: contextlib.nullcontext(pool))
+    monkeypatch.setattr(Costs, "seconds", lambda *_: 1.0)
+    said = []
+    run_benchmark(experiment, tmp_path / "run", say=said.append)
+    assert said[1].endswith("about 1 min 40 s left")
+
+
+def test_a_folder_called_like_an_experiment_is_not_in_its_way(tmp_path, monkeypatch):
+    (tmp_path / "webtraffic").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert load_experiment("webtraffic", "smoke").name == "webtraffic"
 
 
 def test_only_what_is_missing_of_a_cell_is_outstanding(tmp_path):
@@ -667,7 +717,7 @@ def test_rows_of_another_experiment_are_left_out_of_estimates(tmp_path):
     (row,) = read_rows(tmp_path / "run")
     foreign = [{**row, "train_core_seconds": 1e9, key: "other"} for key in ("model", "dataset")]
     bare = {key: row[key] for key in NEEDED}
-    assert Costs(experiment, None, [*foreign, bare, row]).rates == Costs(experiment, None, [row]).rates
+    assert Costs(experiment, None, [*foreign, bare, row]).speeds == Costs(experiment, None, [row]).speeds
 
 
 def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path):
@@ -870,18 +920,67 @@ def test_processor_time_leaves_out_what_else_a_machine_does(tmp_path, monkeypatc
     assert row["inference_core_seconds"] <= row["inference_seconds"] - 0.2
 
 
-def test_estimates_are_in_processor_time_where_rows_have_it(tmp_path):
+def test_estimates_are_in_processor_time_and_leave_rows_without_it_alone(tmp_path):
     experiment = tiny(tmp_path)
     run_benchmark(experiment, tmp_path / "run", n_jobs=1)
     (row,) = read_rows(tmp_path / "run")
     on_a_busy_machine = {key: 100 * value if key.endswith("_seconds") else value for key, value in row.items()}
     on_a_busy_machine |= {key: value for key, value in row.items() if key.endswith("core_seconds")}
-    assert Costs(experiment, None, [on_a_busy_machine]).rates == Costs(experiment, None, [row]).rates
+    assert Costs(experiment, None, [on_a_busy_machine]).speeds == Costs(experiment, None, [row]).speeds
     by_the_clock = {key: value for key, value in row.items() if not key.endswith("core_seconds")}
-    spent = sum(value for key, value in by_the_clock.items() if key in TIMES[:4]) * row["machine"]["n_threads"]
-    core = sum(row[key] for key in row if key.endswith("core_seconds"))
-    ratio = Costs(experiment, None, [by_the_clock]).rates["lite"] / Costs(experiment, None, [row]).rates["lite"]
-    assert ratio == pytest.approx(spent / core)
+    assert Costs(experiment, None, [by_the_clock]).speeds == Costs(experiment, None).speeds
+
+
+def test_one_odd_row_does_not_spoil_estimates(tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (row,) = read_rows(tmp_path / "run")
+    odd = {**row, "train_core_seconds": 1e6}
+    assert Costs(experiment, None, [row, odd, row]).speeds == Costs(experiment, None, [row]).speeds
+
+
+def test_steps_of_short_series_cost_more_than_their_timepoints_tell(tmp_path):
+    experiment = tiny(tmp_path)
+    (cell,) = all_cells(experiment)
+    (size,) = (data.size(None) for data in experiment.datasets)
+    n_steps = experiment.recipe.n_epochs * experiment.recipe.steps_per_epoch_for(size.n_train)
+    costs = [Costs(experiment, None, speeds={"lite": Speed(1.0, step, 1.0)}).seconds(cell) for step in (0.0, 2.0)]
+    assert costs[1] - costs[0] == pytest.approx(2 * n_steps)
+
+
+def test_a_trial_parts_what_a_step_costs_from_what_timepoints_cost(monkeypatch):
+    def seconds(work, n_trials):
+        return 7.0 + 3 * math.prod(work.args) * 0.5 if work.func.__name__ == "train" else math.prod(work.args) * 0.25
+
+    monkeypatch.setattr("millet.benchmark.speed._quickest", seconds)
+    trial_speed.cache_clear()
+    try:
+        assert trial_speed("lite") == pytest.approx(Speed(training=0.5, step=7.0, inference=0.25))
+    finally:
+        trial_speed.cache_clear()
+
+
+@pytest.mark.parametrize(("keep", "n_passes"), [("best", 4), ("last", 3)])
+def test_a_pass_that_selects_the_best_epoch_is_counted_where_there_is_one(keep, n_passes, tmp_path):
+    experiment = tiny(tmp_path)
+    experiment = dataclasses.replace(experiment, recipe=dataclasses.replace(experiment.recipe, keep=keep))
+    (cell,) = all_cells(experiment)
+    (size,) = (data.size(None) for data in experiment.datasets)
+    costs = Costs(experiment, None, speeds={"lite": Speed(1.0, 0.0, 1.0)})
+    training = costs.seconds(dataclasses.replace(cell, methods=()))
+    assert training == n_passes * experiment.recipe.n_epochs * size.n_train * size.n_timepoints
+
+
+def test_large_training_sets_are_estimated_by_the_epochs_that_they_get(tmp_path):
+    experiment = tiny(tmp_path)
+    recipe = dataclasses.replace(experiment.recipe, n_epochs=100, max_steps=20, keep="last")
+    experiment = dataclasses.replace(experiment, recipe=recipe)
+    (cell,) = all_cells(experiment)
+    (size,) = (data.size(None) for data in experiment.datasets)
+    n_epochs = recipe.n_epochs_for(size.n_train)
+    assert n_epochs < 100
+    costs = Costs(experiment, None, speeds={"lite": Speed(0.0, 1.0, 0.0)})
+    assert costs.seconds(cell) == n_epochs * recipe.steps_per_epoch_for(size.n_train)
 
 
 def test_the_fast_lane_is_trained_measured_and_averaged(tmp_path):
@@ -959,7 +1058,7 @@ def test_an_average_is_estimated_as_the_sum_of_its_parts(tmp_path):
     models = '"minirocket", "lite", "minirocket+lite"'
     experiment = tiny(tmp_path, models=models, more="repeats = 2\nmethods = { random = {} }")
     costs = Costs(experiment, None)
-    assert set(costs.rates) == {"minirocket", "lite"}
+    assert set(costs.speeds) == {"minirocket", "lite"}
     seconds = {(cell.model.name, cell.repeat): costs.seconds(cell) for cell in all_cells(experiment)}
     for repeat in (0, 1, ENSEMBLE):
         parts = seconds["minirocket", repeat] + seconds["conjunctive-lite", repeat]
@@ -972,7 +1071,7 @@ def test_the_row_of_an_average_leaves_the_measured_speed_of_its_parts_alone(tmp_
     rows = read_rows(tmp_path / "run")
     alone = [row for row in rows if row["model"] == "conjunctive-lite"]
     assert len(rows) == 2
-    assert Costs(experiment, None, rows).rates["lite"] == Costs(experiment, None, alone).rates["lite"]
+    assert Costs(experiment, None, rows).speeds["lite"] == Costs(experiment, None, alone).speeds["lite"]
 
 
 def test_each_network_of_an_interrupted_average_goes_on_from_its_own_checkpoint(tmp_path, monkeypatch):

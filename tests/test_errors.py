@@ -81,6 +81,6 @@ def test_a_missing_extra_says_how_to_install_it():
         import_extra("no_such_module", "parquet", "Reading .parquet files")
     assert str(caught.value) == (
         "Reading .parquet files needs the package 'no_such_module', which is not installed. "
-        "Install it with: pip install 'millet-tsc[parquet]'"
+        "Install it with: pip install 'millet-tsc[parquet]', or '.[parquet]' in a checkout."
     )
     assert isinstance(caught.value, ImportError)

@@ -10,6 +10,7 @@ import pytest
 from matplotlib import pyplot
 
 from millet import make_web_traffic
+from millet.benchmark.speed import Speed
 from millet.datasets.catalogue import PAPER_DATASETS, WEB_TRAFFIC, find
 from millet.datasets.web_traffic import load_web_traffic
 from millet.errors import ParameterError
@@ -55,7 +56,7 @@ def make_row(dataset, model, repeat, **changes):
     metrics = {name: number(dataset, model, name, repeat) for name in METRICS}
     pooling, backbone = model.split("-")
     identity = {"dataset": dataset, "model": model, "pooling": pooling, "backbone": backbone, "repeat": repeat}
-    facts = {"recipe": "paper", "train_seconds": 3600.0, "n_epochs_run": 1500, "machine": {"n_threads": 2}}
+    facts = {"recipe": "paper", "train_core_seconds": 3600.0, "n_epochs_run": 1500, "machine": {"n_threads": 2}}
     return {**identity, "ensemble": repeat < 0, "method": "own", "status": "done", **facts, **metrics, **changes}
 
 
@@ -109,6 +110,24 @@ class TestPage:
         assert "| fast | 15 of 15 models | partial: another recipe, 1 instead of 5 repeats |" in text
         assert text.count("## WebTraffic\n") == 1
         assert text.index("**Run `web`**") < text.index("**Run `web_fast`**")
+
+    def test_a_grid_that_lacks_ensembles_or_other_methods_is_not_whole(self, tmp_path):
+        rows = [make_row("WebTraffic", model, repeat) for model in MODELS for repeat in range(5)]
+        specs = [{"name": model, "pooling": model.split("-")[0], "ensemble": True} for model in MODELS]
+        methods = [{"name": "own"}, {"name": "cam", "poolings": ["gap"]}]
+        plan = {"models": specs, "methods": methods, "datasets": [{"name": "WebTraffic"}]}
+        make_run(tmp_path / "results" / "web", rows, tables=["webtraffic"], repeats=5, **plan)
+        state = overview(write_page(tmp_path / "results", tmp_path), "WebTraffic")[-1]
+        assert state == "partial: 0 of 15 planned ensembles, 0 of 3 planned explanations by other methods"
+
+    def test_what_a_run_calls_itself_is_no_markup(self, tmp_path):
+        recipe, tier = "[a](javascript:x)", "<img src=x>\n## Ours"
+        rows = [make_row("WebTraffic", model, 0, recipe=recipe) for model in MODELS]
+        make_run(tmp_path / "results" / "web", rows, tables=["webtraffic"], repeats=1, recipe=recipe, tier=tier)
+        text = write_page(tmp_path / "results", tmp_path)
+        assert "<img" not in text
+        assert "\n## Ours" not in text
+        assert "[a](javascript" not in text.replace("\\[a\\](javascript", "")
 
     def test_a_run_of_other_backbones_is_listed_but_reproduces_nothing(self, tmp_path):
         rows = [make_row("WebTraffic", "conjunctive-lite", repeat) for repeat in range(5)]
@@ -676,10 +695,10 @@ class TestScript:
         make_run(tmp_path / "small", [make_row("ItalyPowerDemand", "gap-fcn", 0), make_row("Mine", "gap-fcn", 0)])
         coffee = find("Coffee")
         passes = 1500 * coffee.n_train * coffee.length * 4
-        assert script.measured_rates(read_results(tmp_path)) == {"fcn": pytest.approx(2 * 3600 / passes)}
+        assert script.measured_rates(read_results(tmp_path)) == {"fcn": pytest.approx(3600 / passes)}
 
     def test_only_trainings_by_the_papers_recipe_are_done(self, script, tmp_path, monkeypatch):
-        monkeypatch.setattr("millet.benchmark.costs.trial_rate", lambda _: 1.0)
+        monkeypatch.setattr("millet.benchmark.costs.trial_speed", lambda *_: Speed(1.0, 0.0, 1.0))
         models = ("gap-fcn", "gap-resnet", "gap-inceptiontime")
         rows = [make_row("Coffee", model, 0) for model in models]
         rows += [make_row("Coffee", "gap-fcn", 1, recipe="paper, n_epochs=9"), make_row("Coffee", "gap-fcn", -1)]
@@ -701,7 +720,7 @@ class TestScript:
         make_run(tmp_path / "results" / "false_negatives", rows, tables=["false_negatives"], repeats=1)
         arguments = ["--results", str(tmp_path / "results"), "--page", str(tmp_path / "docs" / "page.md")]
         monkeypatch.setattr("sys.argv", ["reproduction.py", *arguments])
-        monkeypatch.setattr("millet.benchmark.costs.trial_rate", lambda _: 1.0)
+        monkeypatch.setattr("millet.benchmark.costs.trial_speed", lambda *_: Speed(1.0, 0.0, 1.0))
         script.main()
         assert capsys.readouterr().out == f"Wrote {tmp_path / 'docs' / 'page.md'}.\n"
         assert "| 8 | 0.500 |" in (tmp_path / "docs" / "page.md").read_text()

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from millet.benchmark.cells import Cell, all_cells, outstanding
-from millet.benchmark.costs import PASSES_PER_EPOCH, Costs
+from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment, load_experiment
+from millet.benchmark.speed import PASSES_PER_STEP, Speed
 from millet.benchmark.times import in_words
 from millet.datasets.catalogue import WEB_TRAFFIC, find
 from millet.report import Published, Run, read_results, write_reproduction
@@ -26,9 +27,9 @@ from millet.training import RECIPES
 
 ROOT = Path(__file__).parents[2]
 COSTS_NOTE = (
-    "Core hours as `millet benchmark --plan` estimates them, at the speed that each backbone had on the largest "
-    "dataset of the runs above; a machine that was busy makes them too many. Trainings count as done where they "
-    "follow the paper's recipe."
+    "Core hours at the speed that each backbone had, in processor time, on the largest dataset of the runs above; on "
+    "small ones steps take longer than their timepoints tell. Trainings count as done where they follow the paper's "
+    "recipe."
 )
 UNMEASURED = "not measured"
 SINGLE = (None, "32-true")  # rows of an early version do not say, and were so
@@ -98,13 +99,13 @@ def measured_rates(runs: Iterable[Run]) -> dict[str, float]:
     """Return the seconds that a timepoint of a case took to pass each backbone once, from times of training.
 
     Of the largest dataset that a backbone was trained on: small batches of short series waste most of the time. Only
-    of trainings in single precision, the paper's.
+    of trainings in single precision, the paper's, and in processor time: the clock counts what else a machine did.
     """
     seconds: defaultdict[tuple[str, int], float] = defaultdict(float)
     passes: defaultdict[tuple[str, int], float] = defaultdict(float)
     for row in (row for run in runs for row in run.done):
         entry = WEB_TRAFFIC if row.dataset == WEB_TRAFFIC.name else find(row.dataset)
-        spent, n_epochs = row.core_seconds("train"), row.number("n_epochs_run")
+        spent, n_epochs = row.number("train_core_seconds"), row.number("n_epochs_run")
         if row.ensemble or row.method != OWN or entry is None or entry.length is None or not spent or not n_epochs:
             continue
         if row.content.get("precision") not in SINGLE:
@@ -113,7 +114,7 @@ def measured_rates(runs: Iterable[Run]) -> dict[str, float]:
         key = str(row.content.get("backbone")), entry.n_train * entry.length
         seconds[key] += spent
         # A recipe that keeps the last weights needs no pass to choose them.
-        n_passes = PASSES_PER_EPOCH - keeps_last
+        n_passes = PASSES_PER_STEP + (not keeps_last)
         passes[key] += n_epochs * entry.n_train * entry.length * n_passes
     # In ascending order of size, so that the largest stays.
     return {key[0]: seconds[key] / passes[key] for key in sorted(seconds)}
@@ -140,8 +141,7 @@ def _hours(experiment: Experiment, left: list[Cell], rates: Mapping[str, float])
         return "0", NONE
     if not {cell.model.backbone for cell in left} <= set(rates):
         return UNMEASURED, NONE
-    costs = Costs(experiment, None)
-    costs.rates.update(rates)
+    costs = Costs(experiment, None, speeds={name: Speed(rate, 0.0, rate) for name, rate in rates.items()})
     seconds = [costs.seconds(cell) for cell in left]
     hours = sum(seconds) / 3600
     return f"{hours:,.0f}" if hours >= 10 else f"{hours:.1f}", in_words(max(seconds))

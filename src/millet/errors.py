@@ -139,5 +139,5 @@ def import_extra(module: str, extra: str, feature: str) -> ModuleType:
     except ImportError as error:
         raise MissingExtraError(
             f"{feature} needs the package '{module}', which is not installed. "
-            f"Install it with: pip install 'millet-tsc[{extra}]'"
+            f"Install it with: pip install 'millet-tsc[{extra}]', or '.[{extra}]' in a checkout."
         ) from error

@@ -28,7 +28,11 @@ THREADS_OF = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUM
 
 
 class WorkerLostError(Exception):
-    """A worker died, and took the cells it was at with it."""
+    """A worker died, and took the cells it was at with it; `job` is what killed several, where that is known."""
+
+    def __init__(self, message: str, job: Job | None = None) -> None:
+        super().__init__(message)
+        self.job = job
 
 
 Jobs = Callable[[], Iterator[Job]]
@@ -59,9 +63,10 @@ class Pool:
     owner: int | None = None
 
 
-def _joblib_stream(jobs: Jobs) -> Iterator[CellResult]:
+def _joblib_stream(n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
     # Takes jobs before results are seen, and asks but once: what results set free is left for another round.
-    parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+    # The number of workers is said here: Dask's backend would take all of a cluster, whatever `n_jobs` is.
+    parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=n_workers)
     try:
         with closing(parallel(joblib.delayed(run_cell)(job) for job in jobs())) as results:
             yield from results
@@ -114,7 +119,7 @@ def _ray_stream(ray: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
                 continue
             for reference in under_way:
                 ray.cancel(reference, force=True)
-            raise WorkerLostError(str(error)) from error
+            raise WorkerLostError(str(error), job) from error
         yield result
         # After the yield: this result may have set an ensemble free.
         free = n_workers - len(under_way)
@@ -153,8 +158,10 @@ def dask_pool(n_jobs: int, n_cells: int, scheduler: str) -> Iterator[Pool]:
             raise ParameterError(
                 f"The Dask scheduler at {scheduler} has no workers: dask worker {scheduler}"
             ) from None
-        with joblib.parallel_config(backend="dask", client=client, n_jobs=n_jobs):
-            yield Pool(joblib.effective_n_jobs(n_jobs), _joblib_stream)
+        n_all = sum(client.nthreads().values())
+        n_workers = max(1, min(n_all if n_jobs == -1 else n_jobs, n_all, n_cells))
+        with joblib.parallel_config(backend="dask", client=client, n_jobs=n_workers):
+            yield Pool(n_workers, functools.partial(_joblib_stream, n_workers))
 
 
 def _knock(scheduler: str) -> None:

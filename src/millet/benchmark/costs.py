@@ -1,35 +1,23 @@
-"""Costs: how long cells will take, from what others took, or from a second's trial.
-
-The unit is a pass: one timepoint of one case through a network, forwards, or what its features take.
-"""
+"""Costs: how long cells will take: this machine's speed, corrected by what other cells of the run really took."""
 
 from __future__ import annotations
 
-import functools
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import final
-
-import numpy as np
-import torch
-import torch.nn.functional as F
 
 from millet.benchmark.cells import Cell
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.measure import needs_evidence
-from millet.benchmark.models import OWN
+from millet.benchmark.models import OWN, MethodSpec
 from millet.benchmark.rows import Row
 from millet.benchmark.sources import Size
-from millet.nn import MilletNetwork
-from millet.report.rows import core_seconds
-from millet.rocket.model import TRANSFORMS
-from millet.rocket_classifier import RocketMilletClassifier
+from millet.benchmark.speed import PASSES_PER_STEP, Speed, Work, trial_speed
+from millet.fitting import choose_hardware
 
-# Forwards, backwards (twice the work), and the inference pass that selects the best epoch.
-PASSES_PER_EPOCH = 4
 # Predicting for the clock and for the scores; explaining, which costs random convolutions several passes; and four
 # orders of removal in ten steps that leave 72.5 % of a series on average.
 PASSES_TO_PREDICT = 2
@@ -37,7 +25,10 @@ PASSES_TO_EXPLAIN = {"network": 1, "rocket": 5}
 PASSES_TO_REMOVE = 4 * 10 * 0.725
 # The metrics that ask a model about series with timepoints removed.
 REMOVING = {"aopcr", "normalised_aopcr", "comprehensiveness", "sufficiency"}
+# What methods ask of a model for each case: series, or gradients, which cost three times as much. Those that draw
+# samples take half of the timepoints away on average.
 DEFAULT_SAMPLES = 500
+PASSES_OF_METHODS = {"occlusion": 80.0, "integrated_gradients": 150.0, "gradient_x_input": 3.0}
 UNKNOWN = Size(500, 500, 500)
 CLOCKED = ("train", "inference", "explain", "evaluate")
 
@@ -52,20 +43,27 @@ class Costs:
     path : Path, optional
         Folder with datasets.
     rows : iterable of dict
-        Rows of this run, from which the speed of each backbone is taken; a backbone without any is tried.
+        Rows of this run: where they tell processor times, each backbone's speed is corrected by them.
     folder : Path, optional
         The run folder: ensembles train those members again whose models are not there any more.
+    speeds : mapping, optional
+        The speed of backbones, where it is known; others are tried.
 
     Attributes
     ----------
-    rates : dict
-        Seconds a pass, by backbone.
+    speeds : dict
+        The speed of each backbone.
     absent : list of str
         Datasets whose size nobody knows, because they are not here.
     """
 
     def __init__(
-        self, experiment: Experiment, path: Path | None, rows: Iterable[Row] = (), folder: Path | None = None
+        self,
+        experiment: Experiment,
+        path: Path | None,
+        rows: Iterable[Row] = (),
+        folder: Path | None = None,
+        speeds: Mapping[str, Speed] | None = None,
     ) -> None:
         self._experiment = experiment
         rows = list(rows)
@@ -73,9 +71,12 @@ class Costs:
         sizes = {data.name: data.size(path) for data in experiment.datasets}
         self.absent = [name for name, size in sizes.items() if size is None]
         self._sizes = {name: size or UNKNOWN for name, size in sizes.items()}
-        measured = self._measured_rates(rows)
+        _, precision = choose_hardware("cpu", experiment.recipe.precision)
+        known = speeds or {}
         backbones = {single.backbone for model in experiment.models for single in model.singles}
-        self.rates = {name: measured.get(name) or trial_rate(name) for name in sorted(backbones)}
+        self.speeds = {name: known.get(name) or trial_speed(name, precision) for name in sorted(backbones)}
+        for name, factor in self._corrections(rows).items():
+            self.speeds[name] = self.speeds[name].times(factor)
 
     def seconds(self, cell: Cell) -> float:
         """Return the estimated seconds of a cell on one core; of an average, its parts' sum."""
@@ -84,25 +85,34 @@ class Costs:
         return sum(map(self._own_seconds, [cell, *again]))
 
     def _own_seconds(self, cell: Cell) -> float:
+        n_epochs = self._experiment.recipe.n_epochs_for(self._sizes[cell.data.name].n_train)
         singles = [replace(cell, model=single) for single in cell.model.singles]
-        n_epochs = self._experiment.recipe.n_epochs
-        return sum(self.rates[single.model.backbone] * self._passes(single, n_epochs) for single in singles)
+        return sum(self.speeds[single.model.backbone].seconds(self._work(single, n_epochs)) for single in singles)
 
-    def _passes(self, cell: Cell, n_epochs: float) -> float:
-        size = self._sizes[cell.data.name]
-        n_networks = self._experiment.repeats if cell.is_ensemble else 1
-        training = 1.0 if cell.model.is_rocket else n_epochs * PASSES_PER_EPOCH
-        passes = 0.0 if cell.is_ensemble else training * size.n_train
-        for method in cell.methods:
-            n_cases = min(method.n_cases or size.n_test, size.n_test)
-            asked = 0.0
-            if "shap" in method.name or "lime" in method.name:
-                asked = method.options.get("n_samples", DEFAULT_SAMPLES) / 2  # half the timepoints on average
-            # Beside another method that explains some cases alone, the model's own evidence of these is scored.
-            is_beside_own = method.name != OWN and n_cases < size.n_test and needs_evidence(self._experiment.metrics)
-            n_scored = 2 if is_beside_own else 1
-            passes += n_networks * n_cases * (n_scored * self._passes_per_evaluation(cell) + asked)
-        return passes * size.n_timepoints
+    def _work(self, cell: Cell, n_epochs: float) -> Work:
+        size, recipe = self._sizes[cell.data.name], self._experiment.recipe
+        n_training = size.n_train * size.n_timepoints
+        inference = sum(self._passes_of_method(cell, method) for method in cell.methods)
+        if cell.is_ensemble:  # its members are trained
+            return Work(inference=inference)
+        if cell.model.is_rocket:
+            return Work(training=n_training, inference=inference)
+        if recipe.keep == "best":  # a pass over the training cases after every epoch
+            inference += n_epochs * n_training
+        steps = n_epochs * recipe.steps_per_epoch_for(size.n_train)
+        return Work(PASSES_PER_STEP * n_epochs * n_training, steps, inference)
+
+    def _passes_of_method(self, cell: Cell, method: MethodSpec) -> float:
+        size, experiment = self._sizes[cell.data.name], self._experiment
+        n_networks = experiment.repeats if cell.is_ensemble else 1
+        n_cases = min(method.n_cases or size.n_test, size.n_test)
+        asked = PASSES_OF_METHODS.get(method.name, 0.0)
+        if "shap" in method.name or "lime" in method.name:
+            asked = method.options.get("n_samples", DEFAULT_SAMPLES) / 2
+        # Beside another method that explains some cases alone, the model's own evidence of these is scored.
+        is_beside_own = method.name != OWN and n_cases < size.n_test and needs_evidence(experiment.metrics)
+        n_scored = 2 if is_beside_own else 1
+        return n_networks * n_cases * (n_scored * self._passes_per_evaluation(cell) + asked) * size.n_timepoints
 
     def _passes_per_evaluation(self, cell: Cell) -> float:
         metrics = self._experiment.metrics
@@ -113,9 +123,12 @@ class Costs:
             passes += PASSES_TO_REMOVE
         return passes
 
-    def _measured_rates(self, rows: Iterable[Row]) -> Mapping[str, float]:
-        seconds: dict[str, float] = defaultdict(float)
-        passes: dict[str, float] = defaultdict(float)
+    def _corrections(self, rows: Iterable[Row]) -> Mapping[str, float]:
+        """Return how many times as long as estimated the cells of each backbone took, in the median.
+
+        Rows by the clock alone do not count: nobody knows what else the machine did.
+        """
+        found: dict[str, list[float]] = defaultdict(list)
         models = {model.name: model for model in self._experiment.models}
         data = {spec.name: spec for spec in self._experiment.datasets}
         own = tuple(method for method in self._experiment.methods if method.name == OWN)
@@ -124,12 +137,13 @@ class Costs:
             # The row of an average does not tell which of its parts took the time; others are of another experiment.
             if model is None or spec is None or model.parts:
                 continue
-            spent = [core_seconds(row, kind) for kind in CLOCKED]
+            spent = [row.get(f"{kind}_core_seconds") for kind in CLOCKED]
             is_single = row["status"] == "done" and row["method"] == OWN and not row["ensemble"]
             if is_single and None not in spent and "n_epochs_run" in row:
-                seconds[model.backbone] += sum(known for known in spent if known is not None)
-                passes[model.backbone] += self._passes(Cell(spec, model, row["repeat"], own), row["n_epochs_run"])
-        return {name: seconds[name] / passes[name] for name in seconds}
+                work = self._work(Cell(spec, model, row["repeat"], own), row["n_epochs_run"])
+                taken = sum(seconds for seconds in spent if seconds is not None)
+                found[model.backbone].append(taken / self.speeds[model.backbone].seconds(work))
+        return {name: median(factors) for name, factors in found.items()}
 
 
 def _lost_members(rows: Iterable[Row], folder: Path) -> set[Path]:
@@ -140,51 +154,3 @@ def _lost_members(rows: Iterable[Row], folder: Path) -> set[Path]:
         if row["status"] == "done" and row["method"] == OWN and not row["ensemble"]
     }
     return {place for place in done if not (folder / "models" / place / "model.json").exists()}
-
-
-@functools.cache
-def trial_rate(backbone: str, n_cases: int = 8, n_timepoints: int = 256, n_steps: int = 2) -> float:
-    """Return the seconds a pass of a backbone, or of features, measured on one core with noise.
-
-    Examples
-    --------
-    >>> 0 < trial_rate("fcn", n_steps=1) < 0.01
-    True
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        trial = _trial_of_features if backbone in TRANSFORMS else _trial_of_network
-        step, n_passes = trial(backbone, n_cases, n_timepoints)
-        step()  # the first one also sets things up
-        clock = time.process_time()  # not the time of others, should the machine be busy
-        for _ in range(n_steps):
-            step()
-        spent = time.process_time() - clock
-    finally:
-        torch.set_num_threads(before)
-    return spent / (n_steps * n_passes * n_cases * n_timepoints)
-
-
-def _trial_of_network(backbone: str, n_cases: int, n_timepoints: int) -> tuple[Callable[[], None], int]:
-    network = MilletNetwork(1, 10, backbone)
-    x = torch.zeros(n_cases, 1, n_timepoints)
-    target = torch.zeros(n_cases, dtype=torch.long)
-
-    def step() -> None:
-        F.cross_entropy(network(x).logits, target).backward()  # type: ignore[no-untyped-call]
-        with torch.inference_mode():
-            network(x)
-
-    return step, PASSES_PER_EPOCH
-
-
-def _trial_of_features(features: str, n_cases: int, n_timepoints: int) -> tuple[Callable[[], None], int]:
-    noise = np.random.default_rng(0).normal(size=(n_cases, 1, n_timepoints))
-    classifier = RocketMilletClassifier(features, n_jobs=1, random_state=0, verbose=0)
-    classifier.fit(noise, np.arange(n_cases) % 2)
-
-    def step() -> None:
-        classifier.logits(noise)
-
-    return step, 1

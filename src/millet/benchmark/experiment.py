@@ -144,7 +144,7 @@ def tiers_of(file: str | PathLike[str]) -> list[str]:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    if not file.suffix and not file.exists():
+    if not file.suffix and not file.is_file():
         files = {known.stem: known for known in carried("experiments", "experiments").glob("*.toml")}
         file = lookup("experiment", str(file), files)
     try:

@@ -71,8 +71,9 @@ class Grid:
             yield self._begin((self._ready or self._members).popleft())
 
     def _begin(self, cell: Cell) -> Cell:
-        self._under_way[cell.place] = cell
+        # In this order: another thread may ask at any moment how long the cells under way have been so.
         self._begun[cell.place] = time.monotonic()
+        self._under_way[cell.place] = cell
         return cell
 
     @property
@@ -123,12 +124,22 @@ class Grid:
                 )
         return found
 
-    def lose(self) -> list[GivenUp]:
-        """Queue what was under way again, to be run alone, after a worker died; return the cells to try no more."""
+    def lose(self, culprit: Cell | None = None) -> list[GivenUp]:
+        """Queue what was under way again after a worker died; return the cells to try no more.
+
+        Nobody knows which of them was the cause, so they are to be run alone; unless a cluster names the culprit,
+        which has killed several workers by then.
+        """
         lost = list(self._under_way.values())
         self._under_way.clear()
         for cell in lost:
             self._seconds_lost[cell.place] += time.monotonic() - self._begun[cell.place]
+        if culprit is not None:
+            innocent = [cell for cell in lost if cell.place != culprit.place]
+            self._ready.extendleft(cell for cell in innocent if cell.is_ensemble)
+            self._members.extendleft(cell for cell in innocent if not cell.is_ensemble)
+            why = "its workers died again and again, perhaps for lack of memory"
+            return [GivenUp(culprit, why, self._seconds_lost[culprit.place])]
         if len(lost) == 1:
             place = lost[0].place
             self._losses[place] += 1

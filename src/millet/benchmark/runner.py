@@ -179,9 +179,13 @@ class _Run:
         try:
             for result in self._pool.stream(lambda: map(self._job, self._grid.take())):
                 self._store(result)
-        except WorkerLostError:
-            self._say("A worker died; the cells that were under way are tried again, one at a time.")
-            self._give_up(self._grid.lose())
+        except WorkerLostError as error:
+            culprit = None if error.job is None else error.job.cell
+            one_at_a_time = ", one at a time" if culprit is None else ""
+            self._say(f"A worker died; the cells that were under way are tried again{one_at_a_time}.")
+            self._give_up(self._grid.lose(culprit))
+            # A member that was given up may have been the last that an ensemble waited for.
+            self._give_up(self._grid.hopeless())
 
     def _job(self, cell: Cell) -> Job:
         experiment, pool = self._experiment, self._pool
@@ -234,7 +238,7 @@ class _Run:
         self._n_done += 1
         if all(row["status"] == "done" for row in rows):
             self._estimated += self._grid.cost[cell.place]
-            self._taken += seconds
+            self._taken += max(seconds, _seconds_in_all(rows))
         self._say(
             f"[{self._n_done}/{self._n_left}] {cell.title}: {_news(rows)}, {in_words(seconds)}{self._time_left()}"
         )
@@ -270,6 +274,13 @@ class _Run:
         pace = self._taken / self._estimated if self._estimated else 1.0
         left = f"about {in_words(self._seconds_left(pace))} left"
         return f"[{self._n_done}/{self._n_left}] {left}: {', '.join(named + more)}"
+
+
+def _seconds_in_all(rows: list[Row]) -> float:
+    """Return how long a cell took, together with what an interrupted call did of it."""
+    training = max((float(row.get("train_seconds") or 0) for row in rows if not row["ensemble"]), default=0.0)
+    kinds = ("inference", "explain", "evaluate")
+    return training + sum(float(row.get(f"{kind}_seconds") or 0) for row in rows for kind in kinds)
 
 
 def _news(rows: list[Row]) -> str:

@@ -61,11 +61,11 @@ class CellResult(NamedTuple):
 
 def run_cell(job: Job) -> CellResult:
     """Train the model, or load it where an earlier run has, and evaluate it by every method that is wanted."""
-    started = time.monotonic()
     _end_with(job.owner)
     rows: list[Row] = []
     fatal = ""
     with _ONE_CELL, _threads(job.n_threads):
+        started = time.monotonic()  # not while another cell of this worker is under way
         try:
             for row in _rows(job, started):
                 rows.append(row)

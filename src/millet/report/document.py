@@ -24,10 +24,11 @@ from millet.report.cost import parameters_section, run_time_section
 from millet.report.examples import KEY as EXAMPLES
 from millet.report.false_negatives import false_negatives_section
 from millet.report.layout import Picture, Section, Table, no_markup
+from millet.report.progress import progress_of
 from millet.report.properties import properties_section
 from millet.report.published import Published
 from millet.report.ranking import ranking_section
-from millet.report.rows import OWN, Run, read_run
+from millet.report.rows import Run, read_run
 from millet.report.ucr import are_of_the_paper, ucr_section
 from millet.report.webtraffic import webtraffic_section
 from millet.tables import counted
@@ -237,15 +238,11 @@ def run_facts(run: Run) -> str:
 
 def _progress(run: Run) -> list[str]:
     """Say how many trainings and ensembles there are, of how many that were planned."""
-    found = [sum(row.ensemble == ensemble and row.method == OWN for row in run.done) for ensemble in (False, True)]
-    specs = run.experiment.get("models")
-    models = [model for model in specs if isinstance(model, dict)] if isinstance(specs, list) else []
-    n_repeats, n_datasets = run.experiment.get("repeats"), len(run.planned("datasets"))
-    if not models or not isinstance(n_repeats, int):
-        return [counted(found[0], "training"), counted(found[1], "ensemble")]
-    n_ensembles = n_datasets * sum(bool(model.get("ensemble")) for model in models) if n_repeats > 1 else 0
-    parts = [_so_many(found[0], n_datasets * len(models) * n_repeats, "training")]
-    return parts + ([_so_many(found[1], n_ensembles, "ensemble")] if n_ensembles else [])
+    progress = progress_of(run)
+    parts = [_so_many(*progress.trainings, "training")]
+    if not progress.trainings.planned or progress.ensembles.planned:
+        parts.append(_so_many(*progress.ensembles, "ensemble"))
+    return parts
 
 
 def _so_many(found: int, planned: int, word: str) -> str:

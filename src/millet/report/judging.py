@@ -88,10 +88,11 @@ def judged(
 def by_first(
     judge: Callable[[Run, Published], Finding | None],
 ) -> Callable[[Sequence[Run], Published], Finding | None]:
-    """Return how to judge by the first run that says anything."""
+    """Return how to judge by the first run that says anything, of those with most datasets, or else most rows."""
 
     def judge_runs(runs: Sequence[Run], published: Published) -> Finding | None:
-        return next((found for run in runs if (found := judge(run, published)) is not None), None)
+        largest_first = sorted(runs, key=lambda run: (len(run.datasets), len(run.done)), reverse=True)
+        return next((found for run in largest_first if (found := judge(run, published)) is not None), None)
 
     return judge_runs
 

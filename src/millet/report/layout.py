@@ -32,11 +32,22 @@ def no_markup(text: str) -> str:
 
     Examples
     --------
-    >>> print(no_markup("<b>Beef & *Ham* [x](y) _z_ n_epochs"))
-    &lt;b&gt;Beef &amp; \*Ham\* \[x\](y) \_z\_ n_epochs
+    >>> print(no_markup("<b>Beef & *Ham* [x](y) _z_ n_epochs __init__"))
+    &lt;b&gt;Beef &amp; \*Ham\* \[x\](y) \_z\_ n_epochs \_\_init\_\_
+
+    Nor does a line break in a name begin something new:
+
+    >>> no_markup("Beef\n# Ham")
+    'Beef # Ham'
     """
+    return no_tags(no_emphasis(text))
+
+
+def no_emphasis(text: str) -> str:
+    """Return text in one line that can't become links, code or emphasis; tags are left to `no_tags`."""
+    in_one_line = re.sub(r"\s*[\r\n]\s*", " ", text)
     # Within a word, an underscore is none.
-    return no_tags(re.sub(r"[\\`*\[\]~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text))
+    return re.sub(r"[\\`*\[\]~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", in_one_line)
 
 
 def no_tags(text: str) -> str:

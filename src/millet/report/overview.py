@@ -10,9 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millet.report.layout import NONE, Section, Table
+from millet.report.layout import NONE, Section, Table, no_emphasis
 from millet.report.names import MODELS
-from millet.report.rows import OWN, Run
+from millet.report.progress import progress_of
+from millet.report.rows import Run
 
 PAPER_RECIPE, PAPER_REPEATS = "paper", 5
 
@@ -82,7 +83,9 @@ def overview(parts: Sequence[Part]) -> Table:
         found = [part for part in parts if part.name == name]
         for part in found:
             title = f"[{item.title}](#{anchor(part.section.title)})"
-            run, recipe = (NONE, NONE) if part.run is None else (f"`{part.run.folder.name}`", _recipe(part.run))
+            run, recipe = (
+                (NONE, NONE) if part.run is None else (f"`{part.run.folder.name}`", no_emphasis(_recipe(part.run)))
+            )
             rows.append((title, item.source, run, recipe, part.coverage, _state(part)))
         if not found:
             rows.append(
@@ -121,11 +124,9 @@ def _state(part: Part) -> str:
 
 
 def _unfinished(run: Run) -> list[str]:
-    """Say so where a run has not trained all that it planned."""
-    n_repeats = run.experiment.get("repeats")
-    planned = len(run.planned("datasets")) * len(run.planned("models")) * (n_repeats or 0)
-    n_done = sum(not row.ensemble and row.method == OWN for row in run.done)
-    return [f"{n_done} of {planned} planned trainings"] if n_done < planned else []
+    """Say so where a run lacks something that it planned."""
+    named = zip(("trainings", "ensembles", "explanations by other methods"), progress_of(run), strict=True)
+    return [f"{count.done} of {count.planned} planned {what}" for what, count in named if count.is_short]
 
 
 def _is_generated(run: Run) -> bool:

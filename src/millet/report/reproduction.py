@@ -191,7 +191,7 @@ def _is_of_the_paper(run: Run) -> bool:
 
 def _runs(runs: Sequence[Run]) -> list[str]:
     """List what was run, at what cost, and what failed."""
-    lines = [f"- `{run.folder.name}`: {run_facts(run)} {_spent(run)}" for run in runs]
+    lines = [f"- `{run.folder.name}`: {no_markup(f'{run_facts(run)} {_spent(run)}')}" for run in runs]
     failures = [_folded(table) for run in runs if (table := failures_table(run)) is not None]
     listed = "\n".join(lines) if lines else "There are no runs yet."
     return ["## Runs", listed, *([OTHERS] if lines else []), *failures]
@@ -236,7 +236,7 @@ def _bodies(parts: Sequence[Part], pictures: str) -> list[str]:
 def _body(part: Part, pictures: str, *, with_run: bool, with_title: bool = True) -> list[str]:
     blocks = [f"## {part.section.title}"] if with_title else []
     if with_run and part.run is not None:
-        blocks.append(f"**Run `{part.run.folder.name}`**: {run_facts(part.run)}")
+        blocks.append(f"**Run `{part.run.folder.name}`**: {no_markup(run_facts(part.run))}")
     blocks += [*map(no_markup, part.section.notes), *(_folded(table) for table in part.section.tables)]
     blocks += [
         shown_picture(picture, f"{pictures}/{part.prefix}{picture.name}.png") for picture in part.section.pictures
