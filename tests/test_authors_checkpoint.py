@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from millet import MilletClassifier, load_classifier
 from millet.errors import ParameterError, StorageError, UnknownNameError
+from millet.metrics import perturbation_curve
 from millet.nn import POOLINGS, AdditivePooling, ConjunctivePooling, MilletNetwork, load_authors_checkpoint
 from naive_nn import AuthorsNetwork, copy_weights, fill_by_formula
 
@@ -22,15 +24,14 @@ PAPER_BACKBONES = ["fcn", "inceptiontime", "resnet"]
 
 def save_as_the_authors(network: MilletNetwork, backbone: str, pooling: str, path: Path) -> AuthorsNetwork:
     """Write the weights under the authors' names."""
-    padding = "zeros" if pooling == "gap" else "replicate"
-    theirs = AuthorsNetwork(backbone, pooling, network.n_channels, network.n_classes, padding)
+    theirs = AuthorsNetwork(backbone, pooling, network.n_channels, network.n_classes, "replicate")
     torch.save(copy_weights(network, theirs).state_dict(), path)
     return theirs
 
 
 def unusual_network(backbone: str, pooling: str, n_channels: int, n_classes: int) -> MilletNetwork:
     """Return a network in inference mode whose batch statistics are not those of a new one."""
-    network = MilletNetwork(n_channels, n_classes, backbone, pooling).eval()
+    network = MilletNetwork(n_channels, n_classes, backbone, pooling, padding="replicate").eval()
     for name, tensor in network.state_dict().items():
         if name.endswith("running_mean"):
             tensor.uniform_(-0.5, 0.5)
@@ -39,6 +40,7 @@ def unusual_network(backbone: str, pooling: str, n_channels: int, n_classes: int
     return network
 
 
+@pytest.mark.filterwarnings("ignore:.*does not tell the padding")
 @pytest.mark.parametrize("backbone", PAPER_BACKBONES)
 @pytest.mark.parametrize("pooling", sorted(POOLINGS))
 @pytest.mark.parametrize(("n_channels", "n_classes"), [(1, 2), (1, 5), (3, 2), (3, 5)])
@@ -270,3 +272,91 @@ def test_reading_warns_of_nothing_where_nothing_is_open(tmp_path, weights):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load_authors_checkpoint(path)
+
+
+def test_what_no_file_tells_is_said_of_gap(tmp_path):
+    path = tmp_path / "model.pth"
+    torch.save(AuthorsNetwork("fcn", "gap", 1, 2).state_dict(), path)
+    with pytest.warns(UserWarning, match="does not tell the padding.*padding='zeros'"):
+        load_authors_checkpoint(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_authors_checkpoint(path, "zeros")
+
+
+@pytest.mark.parametrize("wrap", [
+    lambda state: {"model": state, "epoch": 3},
+    lambda state: {"checkpoint": {"net": state}},
+    lambda state: {f"module.{name}": value for name, value in state.items()},
+])  # fmt: skip
+@torch.inference_mode()
+def test_weights_are_found_whatever_they_are_wrapped_in(tmp_path, weights, wrap):
+    torch.save(weights, tmp_path / "Conjunctive.pth")
+    torch.save(wrap(weights), tmp_path / "ConjunctiveWrapped.pth")
+    x = torch.randn(2, 1, 30)
+    plain, wrapped = (
+        load_authors_checkpoint(tmp_path / f"{name}.pth")(x).logits for name in ("Conjunctive", "ConjunctiveWrapped")
+    )
+    assert torch.equal(plain, wrapped)
+
+
+def test_a_file_of_several_networks_is_refused_with_their_names(tmp_path, weights):
+    several = {f"nets.{number}.{name}": value for number in (0, 1) for name, value in weights.items()}
+    torch.save(several, tmp_path / "Conjunctive.pth")
+    with pytest.raises(StorageError, match=r"holds several networks: nets\.0\., nets\.1\."):
+        load_authors_checkpoint(tmp_path / "Conjunctive.pth")
+
+
+def test_the_folder_tells_the_pooling_where_the_file_does_not(tmp_path, weights):
+    (tmp_path / "AdditiveFCN").mkdir()
+    torch.save(weights, tmp_path / "AdditiveFCN" / "run0.pth")
+    assert type(load_authors_checkpoint(tmp_path / "AdditiveFCN" / "run0.pth").pooling) is AdditivePooling
+
+
+@pytest.mark.parametrize("pooling", sorted(POOLINGS))
+def test_a_checkpoint_becomes_a_classifier_that_explains_is_measured_and_saved(tmp_path, pooling):
+    theirs = AuthorsNetwork("fcn", pooling, 1, 3).eval()
+    path = tmp_path / f"{pooling}.pth"
+    torch.save(theirs.state_dict(), path)
+    network = load_authors_checkpoint(path, "replicate")
+    clf = MilletClassifier.of_networks(network, ["a", "b", "c"], normalise=False)
+    x = np.random.default_rng(0).normal(size=(3, 1, 40)).astype(np.float32)
+    with torch.inference_mode():
+        logits, scores = theirs(list(torch.from_numpy(x)))
+    explanation = clf.explain(x)
+    np.testing.assert_allclose(explanation.logits, logits, atol=1e-4)
+    np.testing.assert_allclose(explanation.scores, torch.stack(scores), atol=1e-4)
+    assert set(clf.predict(x)) <= {"a", "b", "c"}
+    # Removed timepoints leave the positions of the others as they were.
+    kept = np.sort(np.argsort(-explanation.scores[0, explanation.logits[0].argmax()], kind="stable")[2:])
+    with torch.inference_mode():
+        shorter = network(torch.from_numpy(x[:1, :, kept]), positions=torch.from_numpy(kept)).logits[0]
+    code = explanation.logits[0].argmax()
+    curve = perturbation_curve(clf, x, explanation, fractions=[0.05])
+    assert curve[0, 1] == pytest.approx(float(shorter[code]) - explanation.logits[0, code], abs=1e-4)
+    clf.save(tmp_path / "model")
+    np.testing.assert_array_equal(load_classifier(tmp_path / "model").logits(x), clf.logits(x))
+    with pytest.raises(ParameterError, match=r"MilletClassifier\.of_networks"):
+        perturbation_curve(network, x, explanation)
+
+
+def test_networks_that_are_not_alike_make_no_classifier():
+    networks = [MilletNetwork(1, 2, "fcn"), MilletNetwork(1, 3, "fcn")]
+    with pytest.raises(ParameterError, match="must be alike"):
+        MilletClassifier.of_networks(networks)
+    with pytest.raises(ParameterError, match="one or several MilletNetworks; got Linear"):
+        MilletClassifier.of_networks(nn.Linear(2, 2))
+    for classes in (["a"], ["b", "a"], ["a", "a"]):
+        with pytest.raises(ParameterError, match="2 labels in ascending order"):
+            MilletClassifier.of_networks(networks[0], classes)
+
+
+def test_an_ensemble_of_networks_averages_their_logits():
+    networks = [MilletNetwork(1, 2, "fcn").eval() for _ in range(2)]
+    x = np.random.default_rng(0).normal(size=(2, 1, 30)).astype(np.float32)
+    with torch.inference_mode():
+        mean = sum(network(torch.from_numpy(x)).logits for network in networks) / 2
+    clf = MilletClassifier.of_networks(networks, normalise=False)
+    np.testing.assert_allclose(clf.logits(x), mean, atol=1e-6)
+    assert clf.get_params()["backbone"] == "fcn"
+    assert clf.get_params()["n_estimators"] == 2

@@ -2,7 +2,10 @@
 
 import copy
 import pickle
+import shutil
 import warnings
+from fractions import Fraction
+from functools import partial
 
 import joblib
 import numpy as np
@@ -21,7 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
 import millet
-from millet import Explanation, MilletClassifier, fitting
+from millet import Explanation, MilletClassifier, RocketMilletClassifier, fitting, load_classifier
 from millet.errors import (
     LabelError,
     MilletError,
@@ -31,7 +34,7 @@ from millet.errors import (
     TrainingError,
     UnknownNameError,
 )
-from millet.nn import BACKBONES, POOLINGS, BagOutput, ConjunctivePooling, Pooling
+from millet.nn import BACKBONES, POOLINGS, BagOutput, ConjunctivePooling, MilletNetwork, Pooling
 from millet.nn.lite import Lite
 from millet.training import Recipe
 
@@ -829,3 +832,99 @@ def test_fit_does_not_warn_where_the_cases_were_learnt():
     X, y = unlearnable()
     X = X + np.outer(y, np.linspace(0, 9, 12))
     assert MilletClassifier("lite", random_state=0, verbose=0).fit(X, y).score(X, y) == 1.0
+
+
+def make_backbone(activation, width=6):
+    class Own(torch.nn.Module):
+        def __init__(self, n_channels):
+            super().__init__()
+            self.convolution = torch.nn.Conv1d(n_channels, width, 5, padding=2)
+
+        if activation == "relu":
+
+            def forward(self, x):
+                return torch.relu(self.convolution(x))
+        else:
+
+            def forward(self, x):
+                return torch.sin(self.convolution(x))
+
+    return Own
+
+
+def test_a_backbone_that_was_edited_is_not_given_the_weights_of_its_old_code(bumps, tmp_path):
+    def fit(backbone):
+        settings = {"n_epochs": 2, "n_jobs": 1, "random_state": 0, "verbose": 0, "checkpoint_dir": tmp_path / "run"}
+        return MilletClassifier(backbone, **settings).fit(*bumps)
+
+    first = fit(make_backbone("relu"))
+    again = fit(make_backbone("relu"))
+    assert all(map(torch.equal, first.networks_[0].state_dict().values(), again.networks_[0].state_dict().values()))
+    for other in (make_backbone("sin"), make_backbone("relu", width=7)):
+        with pytest.raises(StorageError, match=r"another run \(different: code of your own\)"):
+            fit(other)
+
+
+def test_a_checkpoint_of_another_network_is_refused_in_words(bumps, tmp_path):
+    settings = {"n_epochs": 2, "n_jobs": 1, "random_state": 0, "verbose": 0}
+    MilletClassifier("fcn", checkpoint_dir=tmp_path / "a", **settings).fit(*bumps)
+    MilletClassifier("lite", checkpoint_dir=tmp_path / "b", **settings).fit(*bumps)
+    shutil.copy(tmp_path / "b" / "member-0.safetensors", tmp_path / "a" / "member-0.safetensors")
+    with pytest.raises(StorageError, match="the checkpoint of another network"):
+        MilletClassifier("fcn", checkpoint_dir=tmp_path / "a", **settings).fit(*bumps)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("pooling", ["conjunctive", "gap", "additive", "instance"])
+def test_evidence_adds_up_in_half_precision_too(pooling, dtype, bumps):
+    explanation = MilletClassifier.of_networks(MilletNetwork(1, 2, "fcn", pooling).to(dtype)).explain(bumps[0])
+    assert explanation.completeness_error().max() < 1e-5 * max(1, np.abs(explanation.logits).max())
+
+
+@pytest.mark.parametrize("random_state", ["x", -1, np.random.default_rng(0)])
+@pytest.mark.parametrize("make", [partial(MilletClassifier, "lite", n_epochs=1), RocketMilletClassifier])
+def test_a_random_state_that_is_none_is_refused_in_words(make, random_state, bumps):
+    with pytest.raises(ParameterError, match="random_state must be None"):
+        make(random_state=random_state, verbose=0).fit(*bumps)
+
+
+def test_a_folder_for_checkpoints_must_be_a_path(bumps):
+    with pytest.raises(ParameterError, match="checkpoint_dir must be the path"):
+        MilletClassifier("lite", n_epochs=1, checkpoint_dir=3, verbose=0).fit(*bumps)
+
+
+def test_rows_that_are_timepoints_are_noticed(bumps):
+    clf = MilletClassifier("lite", n_epochs=1, random_state=0, verbose=0).fit(*bumps)
+    with pytest.warns(UserWarning, match="a row of X is a case, not a timepoint"):
+        clf.predict(bumps[0][0].T[:, None])
+    long = pd.DataFrame({"x": range(6)}, index=pd.MultiIndex.from_product([range(2), range(3)]))
+    with pytest.raises(SeriesError, match=r"several levels of rows.*groupby\(level=0\)"):
+        clf.fit(long, [0, 1])
+
+
+def test_other_columns_than_in_training_are_an_error_of_millets(bumps):
+    frame = pd.DataFrame(bumps[0][:, 0]).rename(columns=str)
+    clf = MilletClassifier("lite", n_epochs=1, random_state=0, verbose=0).fit(frame, bumps[1])
+    with pytest.raises(SeriesError, match="feature names"):
+        clf.predict(frame[frame.columns[::-1]])
+
+
+def test_numbers_of_unusual_kinds_are_saved_or_refused_before_training(bumps, tmp_path):
+    clf = MilletClassifier("lite", n_epochs=1, learning_rate=Fraction(1, 100), random_state=0, verbose=0).fit(*bumps)
+    clf.save(tmp_path / "model")
+    assert load_classifier(tmp_path / "model").get_params()["learning_rate"] == 0.01
+    if np.dtype(np.longdouble) != np.dtype(np.float64):
+        with pytest.raises(LabelError, match="Unknown label type"):
+            clf.fit(bumps[0], (bumps[1] == bumps[1][0]).astype(np.longdouble))
+
+
+def test_a_number_that_no_float_can_hold_is_refused():
+    with pytest.raises(SeriesError, match="no array of numbers"):
+        MilletClassifier("lite", n_epochs=1, verbose=0).fit([[10**400, 2], [1, 2]], [0, 1])
+
+
+def test_names_of_channels_may_be_none(bumps):
+    clf = MilletClassifier("lite", n_epochs=1, random_state=0, verbose=0).fit(*bumps)
+    assert clf.explain(bumps[0][:1], channel_names=None).channel_names == ("0",)
+    with pytest.raises(ParameterError, match="class_names must be 2 names"):
+        clf.explain(bumps[0][:1], class_names=5)

@@ -11,9 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import naive_posthoc as naive
-from millet import MilletClassifier, RocketMilletClassifier, posthoc
+from millet import AveragedClassifier, MilletClassifier, RocketMilletClassifier, posthoc
 from millet.errors import LabelError, MilletError, MissingExtraError, ParameterError, SeriesError, UnknownNameError
 from millet.nn import MilletNetwork
+from millet.posthoc.subjects import make_subject
 
 ANY_MODEL = ("kernel_shap", "lime", "occlusion", "random", "segment_lime", "segment_shap", "shap")
 GRADIENTS = ("gradient_x_input", "integrated_gradients")
@@ -412,3 +413,38 @@ def test_a_nested_frame_keeps_its_channels():
     nested = pd.DataFrame({"a": [np.arange(5.0)] * 2, "b": [np.ones(5)] * 2})
     assert posthoc.explain("random", model, nested).series.shape == (2, 2, 5)
     assert {shape[1:] for shape in seen} == {(2, 5)}
+
+
+@pytest.fixture(scope="module", params=["features", "average"])
+def no_network(request, bumps, classifier):
+    features = RocketMilletClassifier(n_features=200, random_state=0, verbose=0).fit(*bumps)
+    return features if request.param == "features" else AveragedClassifier.of_fitted([features, classifier])
+
+
+@pytest.mark.parametrize("method", ["occlusion", "segment_shap", "shap"])
+def test_millets_other_classifiers_are_asked_about_unequal_lengths_and_gaps(method, no_network, bumps):
+    X = np.array(bumps[0][:2], dtype=np.float64)
+    X[0, 0, -8:] = np.nan  # ends earlier
+    X[1, 0, 5:8] = np.nan
+    scores = explain(method, no_network, X, baseline="zero").scores
+    assert np.isfinite(scores).all()
+    assert (scores[0, :, -8:] == 0).all()
+
+
+def test_removed_timepoints_are_deleted_where_the_classifier_does_so(no_network, bumps):
+    X = bumps[0][:1]
+    kept = np.ones((1, X.shape[2]), dtype=bool)
+    kept[0, 3:9] = False
+    subject = make_subject(no_network, X, 8)
+    assert np.array_equal(subject.ask_shortened(subject.values(0), kept), no_network.logits(X, removed=~kept))
+
+
+def test_a_classifier_that_was_fitted_on_a_frame_is_asked_without_a_word(bumps):
+    frame = pd.DataFrame(bumps[0][:, 0], columns=[f"t{number}" for number in range(bumps[0].shape[2])])
+    features = RocketMilletClassifier(n_features=200, random_state=0, verbose=0).fit(frame, bumps[1])
+    assert explain("occlusion", features, frame[:2]).scores.shape[0] == 2  # warnings are errors here
+
+
+def test_values_that_only_a_normalising_classifier_can_read_are_explained(bumps):
+    features = RocketMilletClassifier(n_features=200, random_state=0, verbose=0, normalise=True).fit(*bumps)
+    assert np.isfinite(explain("segment_shap", features, bumps[0][:1] * 1e200, baseline="mean").scores).all()

@@ -3,12 +3,14 @@
 import hashlib
 import json
 import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 
-from millet import MilletClassifier, load_classifier
+from millet import MilletClassifier, load_classifier, storage
 from millet.errors import StorageError
 from millet.nn import FCN, ConjunctivePooling, MilletNetwork
 from millet.nn.backbones import ConvBlock
@@ -272,3 +274,47 @@ def test_a_given_backbone_may_be_of_another_precision(bumps, dtype):
     clf = MilletClassifier(backbone, n_epochs=1, random_state=0, n_jobs=1).fit(*bumps)
     assert next(clf.networks_[0].parameters()).dtype == torch.float32
     assert next(backbone.parameters()).dtype == dtype, "the given one is left alone"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders can't be locked there")
+def test_two_that_save_to_one_folder_leave_a_whole_model(tmp_path):
+    models = [({"kind": name}, [name.encode()]) for name in "ab"]
+
+    def save_often(model):
+        for _ in range(20):
+            save_model(tmp_path / "model", *model)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(save_often, models))
+    description, weights = load_model(tmp_path / "model")
+    assert ({"kind": description["kind"]}, weights) in models
+    assert len(list((tmp_path / "model").iterdir())) == 2
+
+
+def test_who_reads_while_another_model_is_saved_gets_the_one_or_the_other(tmp_path, monkeypatch):
+    save_model(tmp_path / "model", {"kind": "old"}, [b"old"])
+    read = storage._read_member
+
+    def overtaken(*what):
+        monkeypatch.setattr(storage, "_read_member", read)
+        save_model(tmp_path / "model", {"kind": "new"}, [b"new"])
+        return read(*what)
+
+    monkeypatch.setattr(storage, "_read_member", overtaken)
+    description, weights = load_model(tmp_path / "model")
+    assert (description["kind"], weights) == ("new", [b"new"])
+
+
+def test_a_model_whose_weights_were_lost_may_be_saved_anew(tmp_path):
+    save_model(tmp_path / "model", {"kind": "old"}, [b"old"])
+    next((tmp_path / "model").glob("member-*")).unlink()
+    with pytest.raises(StorageError, match="is missing"):
+        load_model(tmp_path / "model")
+    save_model(tmp_path / "model", {"kind": "new"}, [b"new"])
+    assert load_model(tmp_path / "model")[1] == [b"new"]
+
+
+def test_a_description_that_nests_without_end_is_damaged(tmp_path):
+    (tmp_path / "model.json").write_text("[" * 200_000)
+    with pytest.raises(StorageError, match="is damaged"):
+        load_model(tmp_path)

@@ -6,6 +6,8 @@ import math
 import numbers
 from typing import Any
 
+import numpy as np
+
 from millet.errors import ParameterError
 
 
@@ -60,6 +62,26 @@ def number(
         kind = "finite number" if abs(found) == math.inf else "number"
         raise ParameterError(f"{name} must be a {kind} {lower}{upper}; got {value!r}.")
     return found
+
+
+def random_generator(random_state: Any) -> np.random.RandomState:
+    """Return the generator that `random_state` stands for, as in scikit-learn.
+
+    Examples
+    --------
+    >>> int(random_generator(0).randint(100))
+    44
+    """
+    from sklearn.utils import check_random_state
+
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+        return generator
+    except (ValueError, TypeError):
+        raise ParameterError(
+            "random_state must be None, an integer of at least 0 or a numpy.random.RandomState; got "
+            f"{random_state!r}."
+        ) from None
 
 
 def _as_float(value: Any) -> float:

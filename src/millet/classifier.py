@@ -23,7 +23,7 @@ from millet.errors import ParameterError, SeriesError
 from millet.explanation import Explanation
 from millet.explanation.checks import warn_if_incomplete
 from millet.fitting import architecture_of, check_device, check_parameters, choose_hardware, fit_members
-from millet.models import describe_classifier, encode_network, restore_classifier
+from millet.models import adopt_networks, describe_classifier, encode_network, restore_classifier
 from millet.nn import POOLINGS, BagOutput, MilletNetwork, average_outputs
 from millet.outputs import OutputArrays, on_cpu
 from millet.storage import load_model
@@ -253,6 +253,37 @@ class MilletClassifier(EvidenceClassifier):
         if type(self.networks_[0].pooling) not in POOLINGS.values():  # those add up, and need not pay for the check
             warn_if_incomplete(explanation, method)
         return explanation
+
+    @classmethod
+    def of_networks(
+        cls,
+        networks: MilletNetwork | Sequence[MilletNetwork],
+        classes: ArrayLike | None = None,
+        *,
+        normalise: bool = True,
+    ) -> MilletClassifier:
+        """Return a fitted classifier of networks that were trained elsewhere, such as the authors'.
+
+        Parameters
+        ----------
+        networks : MilletNetwork or sequence of them
+            One, or several that are alike, whose logits are averaged. They are copied.
+        classes : array-like of shape (n_classes,), optional
+            The labels in the order of the logits, which must be ascending; 0, 1, 2 ... by default.
+        normalise : bool, default=True
+            z-normalise each channel of each series, as the paper does; False where series are given as the networks
+            are to see them.
+
+        Examples
+        --------
+        >>> from millet import MilletClassifier
+        >>> from millet.nn import MilletNetwork
+        >>> clf = MilletClassifier.of_networks(MilletNetwork(1, 2, "fcn"), ["high", "low"])
+        >>> clf.explain([[1.0, 5.0, 2.0, 3.0]]).scores.shape
+        (1, 2, 4)
+        """
+        classifier: MilletClassifier = adopt_networks(cls, networks, classes, normalise)
+        return classifier
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, backbone: Any = None, pooling: Any = None) -> MilletClassifier:

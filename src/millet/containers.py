@@ -128,7 +128,7 @@ def _as_numbers(values: Any, what: str) -> Array:
             array = array.astype(np.float64)
     except TypeError as error:
         raise SeriesTypeError(f"{what} holds something else than numbers: {error}. {WANTED}.") from None
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise SeriesError(f"{what} is no array of numbers: {error}. {WANTED}.") from None
     if array.dtype.kind == "c":
         raise SeriesError(
@@ -149,6 +149,11 @@ def _from_arrow(table: Any) -> Any:
 
 def _from_frame(frame: Any) -> Any:
     """Turn a data frame into an array, or into a list of cases where its cells hold whole series."""
+    if getattr(frame.index, "nlevels", 1) > 1:
+        raise SeriesError(
+            "X is a data frame with several levels of rows, such as case and time, and a row of a frame is a case. "
+            "Pass a list of frames, one for each case: [case for _, case in X.groupby(level=0)]."
+        )
     if frame.ndim != 2 or 0 in frame.shape:
         return frame.to_numpy()
     first = frame.iloc[0, 0]

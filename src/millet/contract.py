@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from millet.bags import Bags, ChannelScale, as_bags
 from millet.containers import are_same_channels, as_cases, channel_columns, is_table
 from millet.doubts import swapped_axes, warn_of_placeholders, warn_of_swapped_axes
-from millet.errors import ParameterError, SeriesError, SeriesTypeError
+from millet.errors import ParameterError, SeriesError, SeriesTypeError, warn_user
 from millet.explanation import Explanation
 from millet.explanation.checks import check_channel_names
 from millet.labels import encode_labels, name_classes
@@ -96,7 +96,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         channels: bool = False,
         members: bool = False,
         class_names: Sequence[str] | Mapping[Any, str] | None = None,
-        channel_names: Sequence[str] = (),
+        channel_names: Sequence[str] | None = (),
     ) -> Explanation:
         """Return predictions and the evidence for them.
 
@@ -128,7 +128,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         names: dict[str, Any] = {}
         if class_names is not None:
             names["class_names"] = name_classes(self.classes_, class_names)
-        if len(channel_names):
+        if channel_names is not None and len(channel_names):
             names["channel_names"] = check_channel_names(channel_names, self.n_channels_in_)
         explanation = self._explain(X, channels=channels, members=members)
         warn_of_placeholders(X)
@@ -255,6 +255,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             validate_data(self, X, reset=reset, skip_check_array=True, ensure_2d=False)
         except TypeError as error:
             raise SeriesTypeError(f"X is a data frame whose columns can't be remembered: {error}") from None
+        except ValueError as error:
+            raise SeriesError(str(error)) from None
 
     def _remember_input(self, X: Any, bags: Bags, classes: Labels) -> None:
         """Set what later input is compared with."""
@@ -295,7 +297,13 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 f"X has {len(cases[0])} channels, but {type(self).__name__} was fitted on series with "
                 f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
             )
-        return as_bags(cases, normalise=normalise)
+        bags = as_bags(cases, normalise=normalise)
+        if bags.n_timepoints == 1 < self.n_timepoints_in_:
+            warn_user(
+                f"Every series has a single timepoint, where those in training had up to {self.n_timepoints_in_}: a "
+                f"row of X is a case, not a timepoint. For one series of one channel, pass X.T.{swapped_axes(bags)}"
+            )
+        return bags
 
 
 def check_normalise(value: Any) -> None:

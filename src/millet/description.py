@@ -5,6 +5,7 @@ Between `millet.contract`, which knows the attributes, and `millet.storage`, whi
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -87,7 +88,10 @@ def plain_parameter(value: Any) -> Any:
     """
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return None
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_odd_number = isinstance(value, numbers.Real) and not isinstance(value, int | float)  # a Fraction, say
+    return float(value) if is_odd_number else value
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +23,11 @@ from numpy.typing import NDArray
 from scipy.stats import entropy
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 
 from millet.atomic import write_new
 from millet.bags import Bags
-from millet.checks import integer, jobs, number
+from millet.checks import integer, jobs, number, random_generator
 from millet.contract import check_normalise, data_summary
 from millet.description import plain_parameter
 from millet.errors import ParameterError, StorageError, lookup, warn_user
@@ -66,7 +66,7 @@ def fit_members(
     """
     started = time.monotonic()
     data = data_summary(bags, codes)
-    rng = check_random_state(classifier.random_state)
+    rng = random_generator(classifier.random_state)
     seeds = [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=classifier.n_estimators)]
     device, precision = choose_hardware(classifier.device, recipe.precision)
     folder = None if classifier.checkpoint_dir is None else Path(classifier.checkpoint_dir)
@@ -77,6 +77,7 @@ def fit_members(
             "normalised": bags.normalisation is True,
             "computes in": precision,
             **_given_weights([*previous, classifier.backbone, classifier.pooling]),
+            **_given_code(begun.networks[0]),
         }
         found = _claim_checkpoints(folder, classifier, recipe, prepared, seeds)
         if found != seeds:
@@ -178,6 +179,10 @@ def check_parameters(classifier: Any) -> Recipe:
     check_normalise(classifier.normalise)
     jobs(classifier.n_jobs)
     check_device(classifier.device)
+    random_generator(classifier.random_state)
+    folder = classifier.checkpoint_dir
+    if folder is not None and not isinstance(folder, str | os.PathLike):
+        raise ParameterError(f"checkpoint_dir must be the path of a folder; got {folder!r}.")
     callbacks = classifier.callbacks
     if not isinstance(callbacks, Collection) or not all(map(callable, callbacks)):
         raise ParameterError(f"callbacks must be a list of callables that take an EpochRecord; got {callbacks!r}.")
@@ -290,6 +295,26 @@ def _given_weights(modules: Sequence[Any]) -> dict[str, str]:
             digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
             digest.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
     return {"initial weights": digest.hexdigest()}
+
+
+def _given_code(network: MilletNetwork) -> dict[str, str]:
+    """Return a fingerprint of code that is neither MILLET's nor torch's: another's weights are of no use to it."""
+    kinds = {type(module) for module in network.modules()}
+    given = [kind for kind in kinds if kind.__module__.partition(".")[0] not in ("millet", "torch")]
+    if not given:
+        return {}
+    digest = hashlib.sha256(repr([(name, tuple(v.shape)) for name, v in network.state_dict().items()]).encode())
+    for kind in sorted(given, key=lambda kind: kind.__qualname__):
+        for name, value in sorted(vars(kind).items()):
+            if code := getattr(value, "__code__", None):
+                digest.update(f"{name}{_instructions(code)}".encode())
+    return {"code of your own": digest.hexdigest()}
+
+
+def _instructions(code: CodeType) -> str:
+    """Return what a function does, without where it is written."""
+    constants = [_instructions(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return f"{code.co_code.hex()}{code.co_names}{constants}"
 
 
 def _differences(found: dict[str, Any], run: dict[str, Any]) -> list[str]:

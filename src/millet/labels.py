@@ -5,7 +5,7 @@ In:  labels of any type. Out: classes and codes, and names of classes, read by `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,10 @@ def as_labels(y: Any) -> Array:
         )
     if labels.dtype.kind == "T":  # strings of variable width, which scikit-learn does not know
         labels = np.array(labels.tolist())
-    if labels.dtype.kind not in "biufU":
+    too_long = (
+        np.dtype(np.longdouble) != np.dtype(np.float64) and labels.dtype == np.longdouble
+    )  # no file can hold it
+    if labels.dtype.kind not in "biufU" or too_long:
         raise LabelError(
             f"Unknown label type: y must hold numbers, booleans or strings; got {labels.dtype}. Convert it first."
         )
@@ -112,8 +115,8 @@ def name_classes(classes: Array, names: Sequence[str] | Mapping[Any, str]) -> tu
                 f"class_names must be names by label; none of the labels {list(names)} is among the classes {labels}."
             )
         return tuple(str(names.get(label, label)) for label in labels)
-    if isinstance(names, str) or len(names) != len(labels):
-        found = repr(names) if isinstance(names, str) else f"{len(names)}"
+    if isinstance(names, str) or not isinstance(names, Sized) or len(names) != len(labels):
+        found = repr(names) if isinstance(names, str) or not isinstance(names, Sized) else f"{len(names)}"
         raise ParameterError(
             f"class_names must be {len(labels)} names, one for each of the classes {', '.join(map(str, labels))}; "
             f"got {found}. To name some of them, pass a mapping of labels to names."

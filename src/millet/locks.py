@@ -54,6 +54,23 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder itself, which leaves no file behind, where the system can lock folders: not on Windows."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some file systems of a network can't
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _acquire(file: IO[bytes], *, wait: bool) -> bool:
     if sys.platform == "win32":
         import msvcrt

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
@@ -27,6 +28,7 @@ from millet.description import (
 from millet.errors import ParameterError, StorageError
 from millet.explanation.document import encode_labels
 from millet.fitting import architecture_of, build_network
+from millet.labels import as_labels
 from millet.nn import BACKBONES, POOLINGS, BagOutput, MilletNetwork
 from millet.nn.turns import seeded
 from millet.training import EpochRecord, History, Recipe
@@ -79,6 +81,54 @@ def _is_usual(module: nn.Module, sizes: tuple[Any, ...], shape: tuple[int, ...])
     if isinstance(found, BagOutput):
         found, wanted = found.logits, wanted.logits
     return torch.equal(found, wanted)
+
+
+def adopt_networks(kind: type, networks: Any, classes: Any, normalise: bool) -> Any:
+    """Build the fitted classifier of networks that were trained elsewhere."""
+    members: list[Any] = [networks] if isinstance(networks, nn.Module) else list(networks)
+    if not members or not all(isinstance(member, MilletNetwork) for member in members):
+        kinds = sorted({type(member).__name__ for member in members}) or ["none"]
+        raise ParameterError(f"networks must be one or several MilletNetworks; got {', '.join(kinds)}.")
+    first: MilletNetwork = members[0]
+    if any(_form_of(member) != _form_of(first) for member in members):
+        raise ParameterError("Networks of one classifier must be alike: backbone, pooling, channels and classes.")
+    classifier = kind(
+        first.backbone,
+        first.pooling,
+        n_estimators=len(members),
+        positions=first.positions,
+        dropout=first.dropout.rate,
+        normalise=bool(normalise),
+    )
+    classifier.networks_ = [copy.deepcopy(member).eval() for member in members]
+    classifier.architecture_ = architecture_of(classifier)
+    for name, value in _own_parts(classifier).items():
+        setattr(classifier, name, value)
+    classifier.architecture_ = architecture_of(classifier)
+    classifier.classes_ = _as_classes(classes, first.n_classes)
+    classifier.normalisation_ = bool(normalise)
+    classifier.n_channels_in_, classifier.n_timepoints_in_ = first.n_channels, 0
+    classifier.channel_columns_ = []
+    classifier.history_ = History([])
+    nothing = {"n_cases": 0, "shortest": 0, "longest": 0, "fingerprint": "", "kept_loss": [], "seconds": 0.0}
+    classifier.training_summary_ = {**nothing, "n_epochs": [0] * len(members)}
+    return classifier
+
+
+def _form_of(network: MilletNetwork) -> tuple[Any, ...]:
+    shapes = [(name, tuple(value.shape)) for name, value in network.state_dict().items()]
+    edges = {part.edge for part in network.modules() if hasattr(part, "edge")}
+    return type(network.backbone), type(network.pooling), network.positions, network.dropout.rate, edges, shapes
+
+
+def _as_classes(classes: Any, n_classes: int) -> NDArray[Any]:
+    labels = np.arange(n_classes) if classes is None else as_labels(classes)
+    if len(labels) != n_classes or not np.array_equal(np.unique(labels), labels):
+        raise ParameterError(
+            f"classes must be {n_classes} labels in ascending order, one for each of the networks' logits; got "
+            f"{labels.tolist()}."
+        )
+    return labels
 
 
 def encode_network(network: MilletNetwork) -> bytes:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 
 from millet.bags import Bags, Batch, remove_timepoints
-from millet.checks import integer, jobs
+from millet.checks import integer, jobs, random_generator
 from millet.contract import EvidenceClassifier, check_normalise, check_removed, data_summary
 from millet.description import (
     describe_input,
@@ -67,7 +67,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         channel. Of several channels it normalises where left-out training cases are predicted better so; else it
         scales each channel by its mean and deviation over all of them.
     n_jobs : int, default=-1
-        Threads; -1 is one a core. The result does not depend on it.
+        Threads; -1 is one a core. The result does not depend on it, but for rounding.
     random_state : int, RandomState or None, default=None
     verbose : int, default=1
         1 shows progress on a terminal; 0 is silent.
@@ -153,7 +153,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             transform=self.features,
             n_features=self.n_features,
             head=self.head,
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            seed=int(random_generator(self.random_state).randint(np.iinfo(np.int32).max)),
             n_jobs=jobs(self.n_jobs),
             progress=bool(self.verbose) and someone_watches(),
         )

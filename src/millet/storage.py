@@ -11,6 +11,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 
 from millet.atomic import atomic_path
 from millet.errors import StorageError
+from millet.locks import locked_folder
 from millet.version import __version__
 
 FORMAT = "millet-model"
@@ -42,13 +44,14 @@ def save_model(folder: str | PathLike[str], description: Mapping[str, Any], memb
     folder = Path(folder)
     check_target(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [_write_member(folder, position, content) for position, content in enumerate(members)]
-    whole = {"format": FORMAT, "version": VERSION, "written_with": _versions(), **description, "members": files}
-    # Weights have names of their own content, so the old description and its files are whole until this moment.
-    with atomic_path(folder / DESCRIPTION) as temporary:
-        temporary.write_text(json.dumps(whole, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    for stale in set(folder.glob(MEMBER_FILES)) - {folder / entry["file"] for entry in files}:
-        stale.unlink(missing_ok=True)
+    with locked_folder(folder):  # or what one writes another would take for stale
+        files = [_write_member(folder, position, content) for position, content in enumerate(members)]
+        whole = {"format": FORMAT, "version": VERSION, "written_with": _versions(), **description, "members": files}
+        # Weights have names of their own content, so the old description and its files are whole until this moment.
+        with atomic_path(folder / DESCRIPTION) as temporary:
+            temporary.write_text(json.dumps(whole, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        for stale in set(folder.glob(MEMBER_FILES)) - {folder / entry["file"] for entry in files}:
+            stale.unlink(missing_ok=True)
 
 
 def check_target(folder: Path) -> None:
@@ -71,13 +74,24 @@ def load_model(folder: str | PathLike[str]) -> tuple[dict[str, Any], list[bytes]
     """
     folder = Path(folder)
     description = read_description(folder)
+    while True:
+        try:
+            return description, _read_members(folder, description)
+        except StorageError:
+            before, description = description, read_description(folder)
+            if description == before:
+                raise
+            # Another model was saved here in the meantime, and the files of the first are gone.
+
+
+def _read_members(folder: Path, description: Mapping[str, Any]) -> list[bytes]:
     members = []
     for entry in description["members"]:
         try:
             members.append(_read_member(folder, entry["file"], entry["sha256"]))
         except (TypeError, KeyError):
             raise StorageError(f"{folder / DESCRIPTION} is damaged: its list of members can't be read.") from None
-    return description, members
+    return members
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -87,7 +101,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise StorageError(f"{folder} is not a MILLET model: it has no {DESCRIPTION}.")
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise StorageError(f"{path} is damaged: {error}.") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise StorageError(f"{path} is not the description of a MILLET model.")
@@ -116,7 +130,10 @@ def _read_member(folder: Path, name: str, digest: str) -> bytes:
     path = folder / name
     if not path.is_file():
         raise StorageError(f"{path} is missing: the model is not complete.")
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"{path} can't be read: {error.strerror or error}.") from None
     if hashlib.sha256(content).hexdigest() != digest:
         raise StorageError(f"{path} is damaged: its content is not what was saved.")
     return content
@@ -126,6 +143,9 @@ def _may_be_written(folder: Path) -> bool:
     """Whether a folder holds a model, what is left of an unfinished one, or nothing."""
     if any(folder.glob(MEMBER_FILES)) and (folder / DESCRIPTION).is_file():
         return True  # even if its description is damaged
+    if (folder / DESCRIPTION).is_file():
+        with suppress(StorageError):
+            return bool(read_description(folder))  # of a model whose weights were lost
     return all(path.match(MEMBER_FILES) or path.name.startswith(".") for path in folder.iterdir())
 
 

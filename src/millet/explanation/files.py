@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millet.atomic import atomic_path
-from millet.errors import lookup
+from millet.errors import StorageError, lookup
 from millet.explanation.document import NUMBERS, describe, parse, plain, read_document, refuse
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def save(explanation: Explanation, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read by suffix, .json or .npz, into the constructor's keywords."""
     read = lookup("suffix for loading an explanation", Path(path).suffix.lower(), READERS)
-    with Path(path).open("rb") as file:
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 - closed below; only opening may fail so
+    except OSError as error:
+        raise StorageError(f"{path} can't be read: {error.strerror or error}.") from None
+    with file:
         return read(file)
 
 

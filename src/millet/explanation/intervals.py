@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from millet.checks import integer, number
 from millet.errors import ParameterError, lookup
 
 if TYPE_CHECKING:
@@ -87,12 +88,11 @@ def _moment(time: NDArray[Any], timepoint: int) -> Any:
 def check_request(n: int | None, kind: str, coverage: float, max_gap: int) -> None:
     """Refuse a request for intervals that makes no sense."""
     lookup("kind of evidence", kind, SIGNS)
-    if n is not None and n < 1:
-        raise ParameterError(f"n must be at least 1, or None for all intervals; got {n}.")
-    if not 0 < coverage <= 1:
+    if n is not None:
+        integer("n, unless it is None for all intervals,", n, at_least=1)
+    if number("coverage", coverage, above=0) > 1:
         raise ParameterError(f"coverage must be above 0 and at most 1 (0.8 keeps 80 %); got {coverage}.")
-    if max_gap < 0:
-        raise ParameterError(f"max_gap must be 0 or more timepoints; got {max_gap}.")
+    integer("max_gap", max_gap, at_least=0)
 
 
 def strongest_timepoints(strength: NDArray[np.float64], coverage: float) -> NDArray[np.bool_]:

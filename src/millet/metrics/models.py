@@ -7,6 +7,7 @@ Out: logits, or what stands in for them, checked; read by `millet.metrics.pertur
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -81,6 +82,12 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
         return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(X))
     if hasattr(model, "decision_function"):
         return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(X))
+    torch = sys.modules.get("torch")  # what is a module has imported it
+    if torch is not None and isinstance(model, torch.nn.Module):
+        raise ParameterError(
+            f"The model must be {WANTED}; got the torch module {owner}. A MilletNetwork becomes a classifier by "
+            "MilletClassifier.of_networks(network); of another module, pass a function that calls it."
+        )
     if callable(model):
         name = getattr(model, "__name__", owner)
         return f"The model {name!r}", lambda X: _warned_of_probabilities(name, model(X))

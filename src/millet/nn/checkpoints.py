@@ -65,17 +65,18 @@ def load_authors_checkpoint(
 ) -> MilletNetwork:
     """Read a checkpoint of the authors' released code.
 
-    Backbone, channels, classes and pooling are told by the names and shapes in the file, with one exception:
-    Additive and Conjunctive have the same parameters. Between these two the file's name decides if it holds one of
-    the words; otherwise it is taken for Conjunctive, with a warning.
+    Backbone, channels, classes and pooling are told by the names and shapes in the file, with two exceptions.
+    Additive and Conjunctive have the same parameters: between these the path decides if it holds one of the words;
+    otherwise the file is taken for Conjunctive, with a warning. And no file tells the padding of its convolutions.
+    The released code replicates the edges unless it is told otherwise; the paper's GAP baselines padded with zeros.
+    `MilletClassifier.of_networks` makes a classifier of what is read, for predictions, evidence and metrics.
 
     Parameters
     ----------
     path : path-like
         A ``state_dict`` saved by torch; read with ``weights_only=True``.
     padding : str, optional
-        Padding of the convolutions, which the file does not tell; by default "zeros" for GAP, the original networks,
-        and "replicate" for the others.
+        Padding of the convolutions, which the file does not tell; by default "replicate", with a warning for GAP.
     pooling : str, optional
         "additive" or "conjunctive", where the file leaves it open.
 
@@ -93,12 +94,18 @@ def load_authors_checkpoint(
     features, pool = parts["feature_extractor"], parts["pool"]
     backbone = _backbone_of(features, path)
     name = _pooling_of(pool, Path(path), pooling)
+    if padding is None and name == "gap":
+        warn_user(
+            f"{path} does not tell the padding of its convolutions; it is taken for 'replicate', which the released "
+            "code does. The paper's GAP baselines padded with zeros: pass padding='zeros' for one of these, or "
+            "padding='replicate'."
+        )
     network = MilletNetwork(
         n_channels=_n_channels(features, backbone, path),
         n_classes=_shape(pool, "classifier.weight", 2, path)[0],
         backbone=backbone,
         pooling=_sized_pooling(name, pool, path),
-        padding=padding,
+        padding=padding or "replicate",
         positions=_POSITIONS in pool,
     )
     if network.pooling.classify.in_features != network.d_embedding:  # type: ignore[union-attr]
@@ -130,18 +137,29 @@ def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
         raise StorageError(
             f"{path} is not a file of weights that torch can read, or is cut off ({reason})."
         ) from None
-    for wrapper in ("state_dict", "model_state_dict"):
-        if isinstance(state, Mapping) and isinstance(state.get(wrapper), Mapping):
-            state = state[wrapper]
-    parts: dict[str, dict[str, Tensor]] = {"feature_extractor": {}, "pool": {}}
-    if isinstance(state, Mapping):
-        for key, value in state.items():
-            match = re.search(r"(?:^|\.)(feature_extractor|pool)\.(.+)$", str(key))
-            if match and isinstance(value, Tensor):
-                parts[match[1]][match[2]] = value
-    if not (parts["feature_extractor"] and parts["pool"]):
+    networks = {prefix: parts for prefix, parts in _networks_in(state).items() if all(parts.values())}
+    if not networks:
         raise StorageError(f"{path} has no `feature_extractor.*` and `pool.*` weights: not a released checkpoint.")
-    return parts
+    if len(networks) > 1:
+        raise StorageError(
+            f"{path} holds several networks: {', '.join(sorted(networks))}. Save the state_dict of one alone."
+        )
+    return next(iter(networks.values()))
+
+
+def _networks_in(state: object, prefix: str = "") -> dict[str, dict[str, dict[str, Tensor]]]:
+    """Return the two parts of every network in a file, whatever they are wrapped in, by what stands before them."""
+    found: dict[str, dict[str, dict[str, Tensor]]] = {}
+    if not isinstance(state, Mapping):
+        return found
+    for key, value in state.items():
+        match = re.fullmatch(r"(.*?)(?:^|(?<=\.))(feature_extractor|pool)\.(.+)", str(key))
+        if isinstance(value, Mapping):
+            found |= _networks_in(value, f"{prefix}{key}.")
+        elif match and isinstance(value, Tensor):
+            parts = found.setdefault(f"{prefix}{match[1]}", {"feature_extractor": {}, "pool": {}})
+            parts[match[2]][match[3]] = value
+    return found
 
 
 def _backbone_of(features: Mapping[str, Tensor], path: object) -> str:
@@ -175,9 +193,10 @@ def _pooling_of(pool: Mapping[str, Tensor], path: Path, asked: str | None) -> st
     if asked is not None:
         lookup("pooling", asked, {"additive": None, "conjunctive": None})
         return asked
-    for name in ("additive", "conjunctive"):
-        if name in path.stem.lower():
-            return name
+    for part in reversed(path.parts):  # the nearest word counts
+        for name in ("additive", "conjunctive"):
+            if name in part.lower():
+                return name
     warn_user(
         f"{path.name} may hold Additive or Conjunctive pooling, which have the same parameters; it is taken for "
         "Conjunctive. Pass pooling='additive' if it is not."

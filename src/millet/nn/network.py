@@ -6,9 +6,11 @@ Out: `BagOutput`: one forward pass gives the prediction and its evidence.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar, final
 
@@ -141,11 +143,11 @@ class MilletNetwork(nn.Module):
         if lengths is not None and bool((lengths == x.shape[2]).all()):
             lengths = None
         z = self._embed(x, lengths)
-        if self.training or not _autocasting(x.device):
+        if self.training:
             return self._show_evidence(z, lengths, positions)
         # Evidence adds up to the logits, whatever the embeddings were computed in.
-        with torch.autocast(x.device.type, enabled=False):
-            return self._show_evidence(z.to(x.dtype), lengths, positions)
+        with torch.autocast(x.device.type, enabled=False) if _autocasting(x.device) else nullcontext():
+            return self._show_evidence(z.to(torch.promote_types(x.dtype, torch.float32)), lengths, positions)
 
     def _show_evidence(self, z: Tensor, lengths: Tensor | None, positions: Tensor | None) -> BagOutput:
         z = z.transpose(1, 2)  # (B, D, T) -> (B, T, D)
@@ -199,7 +201,10 @@ class MilletNetwork(nn.Module):
         return z  # type: ignore[no-any-return]
 
     def _pool(self, z: Tensor, valid: Tensor | None) -> BagOutput:
-        output = self.pooling(z, valid)
+        weight = next(self.pooling.parameters(), z)
+        is_half = weight.is_floating_point() and weight.dtype.itemsize < z.dtype.itemsize and not self.training
+        pooling = copy.deepcopy(self.pooling).to(z.dtype) if is_half else self.pooling
+        output = pooling(z, valid)
         n_cases, n_timepoints, _ = z.shape
         if not isinstance(output, BagOutput):
             raise ParameterError(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from millet.bags import Bags, as_bags
 from millet.containers import is_table
+from millet.contract import EvidenceClassifier
 from millet.errors import ParameterError
 from millet.metrics.models import logits_of
 
@@ -98,8 +99,30 @@ class Subject(ABC):
 
 
 @final
+class EvidenceSubject(Subject):
+    """A classifier of MILLET's that is no network: it prepares values, and deletes timepoints, by itself."""
+
+    def __init__(self, model: EvidenceClassifier, X: Any, batch_size: int) -> None:
+        self._model = model
+        # Only lengths and values as they came are read of these; not normalised, large ones would be refused.
+        super().__init__(model._checked_cases(X, normalise=True), model.classes_, batch_size)
+
+    def values(self, case: int) -> Array:
+        """Return one case as it was brought, NaN where a value is missing."""
+        return np.asarray(self.bags.raw([case])[0])
+
+    def ask_shortened(self, values: Array, kept: NDArray[np.bool_]) -> Floats:
+        """Delete timepoints where the model does so: after it has prepared the values."""
+        repeated = np.broadcast_to(values, (len(kept), *values.shape))
+        return logits_of(self._model, repeated, len(kept), removed=~kept)
+
+    def _ask(self, values: Array) -> Floats:
+        return logits_of(self._model, values, len(values))
+
+
+@final
 class CallableSubject(Subject):
-    """Any model that is no network, given the values just as they were brought."""
+    """Any model that is none of MILLET's and no network, given the values just as they were brought."""
 
     def __init__(self, model: Any, X: Any, batch_size: int) -> None:
         self._model = model
@@ -140,4 +163,6 @@ def make_subject(model: Any, X: Any, batch_size: int) -> Subject:
 
         make = classifier_subject if is_classifier else module_subject
         return make(model, X, batch_size)
+    if isinstance(model, EvidenceClassifier):
+        return EvidenceSubject(model, X, batch_size)
     return CallableSubject(model, X, batch_size)

@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from millet.errors import TrainingError, warn_user
+from millet.errors import StorageError, TrainingError, warn_user
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.nn.turns import seeded
 from millet.training.cases import Labelled, inference_batches
@@ -141,8 +141,15 @@ class _Trainer:
         path = self.options.checkpoint
         if path is not None and path.exists():
             self.state, weights, optimizer = load_checkpoint(path)
-            self.network.load_state_dict(weights)
-            self.optimizer.load_state_dict(optimizer)
+            try:
+                self.network.load_state_dict(weights)
+                self.optimizer.load_state_dict(optimizer)
+            except (RuntimeError, ValueError) as error:
+                reason = str(error).partition("\n")[0]
+                raise StorageError(
+                    f"{path} is the checkpoint of another network than this one ({reason}). Choose another "
+                    "checkpoint_dir, or delete that one to start anew."
+                ) from None
         self.started = time.monotonic() - self.state.elapsed
         self.core_started = time.process_time() - (self.state.core_elapsed or 0.0)
 
