@@ -51,6 +51,16 @@ class TestLanes:
         assert found[both]["Coffee"] == pytest.approx((21.0, 0.95))
         assert (single.title, both.title) == ("InceptionTime", "2 × InceptionTime")
 
+    def test_only_what_users_get_by_default_is_drawn(self, script):
+        for model in ("minirocket", NETWORK, "minirocket+conjunctive-lite"):
+            assert lane(script, model, recipe="" if model == "minirocket" else "fast").is_a_default
+        for other in (
+            lane(script, "gap-fcn"),
+            lane(script, NETWORK, recipe="paper"),
+            lane(script, "minirocket+gap-fcn"),
+        ):
+            assert not other.is_a_default
+
     def test_runs_of_one_model_in_several_folders_are_one_lane(self, script, tmp_path):
         for name in ("Coffee", "ECG200"):
             make_run(tmp_path / name, [make_row(name, "conjunctive-lite")])

@@ -461,7 +461,7 @@ class TestWebTraffic:
         assert len(headers) == 9
         assert not any("paper" in header or "difference" in header for header in headers)
         assert "App. D.2" not in tables
-        assert line_of(tables, "8") == ["8", "0.500", "0 (1)", "–"]
+        assert line_of(tables, "Peak") == ["Peak", "0.500", "None (1)", "–"]
 
     @pytest.mark.parametrize(("shown", "others"), [("One", "Two, Three"), ("WebTraffic", "One, Two, Three")])
     def test_generated_datasets_that_are_left_out_are_named(self, tmp_path, shown, others):
@@ -494,8 +494,8 @@ class TestWebTraffic:
         }
         rows = grid(["WebTraffic"], ["conjunctive-inceptiontime"], **facts)
         text = write_report(make_run(tmp_path, rows, tables=["false-negatives"])).path.read_text()
-        assert line_of(text, "8") == ["8", "0.760", "0.760", "0 (10), 9 (2)", "0.500"]
-        assert line_of(text, "0") == ["0", "0.900", "0.860 to 1.000", "–", "–"]
+        assert line_of(text, "Peak") == ["Peak", "0.760", "0.760", "None (10), Trough (2)", "0.500"]
+        assert line_of(text, "None") == ["None", "0.900", "0.860 to 1.000", "–", "–"]
         assert "2 of 10 classes" in text
 
     def test_false_negatives_of_single_models_are_means(self, tmp_path):
@@ -506,7 +506,7 @@ class TestWebTraffic:
             for repeat, (accuracy, n, found) in enumerate(facts)
         ]  # fmt: skip
         text = write_report(make_run(tmp_path, rows, tables=["false-negatives"])).path.read_text()
-        assert line_of(text, "8") == ["8", "0.600", "0.760", "0 (60)", "0.600"]
+        assert line_of(text, "Peak") == ["Peak", "0.600", "0.760", "None (60)", "0.600"]
         assert "Means of 3 single models" in text
 
 

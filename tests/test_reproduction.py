@@ -723,4 +723,4 @@ class TestScript:
         monkeypatch.setattr("millet.benchmark.costs.trial_speed", lambda *_: Speed(1.0, 0.0, 1.0))
         script.main()
         assert capsys.readouterr().out == f"Wrote {tmp_path / 'docs' / 'page.md'}.\n"
-        assert "| 8 | 0.500 |" in (tmp_path / "docs" / "page.md").read_text()
+        assert "| Peak | 0.500 |" in (tmp_path / "docs" / "page.md").read_text()

@@ -4,7 +4,8 @@
 
 Every run in results counts. A point is the mean of a model's runs over the UCR datasets that all models of the
 picture have in common; WebTraffic has a panel of its own. A model that would leave too few datasets in common is not
-drawn, and the picture says so. Trainings that a run cut to so many epochs show nothing of a model, and are left out.
+drawn, and the picture says so. Trainings that a run cut to so many epochs show nothing of a model, and are left out;
+so are other poolings than Conjunctive and other recipes than the default: the page on the reproduction compares them.
 """
 
 from __future__ import annotations
@@ -69,6 +70,12 @@ class Lane(NamedTuple):
         return several if self.recipe in ("", "fast") else f"{several} ({self.recipe})"
 
     @property
+    def is_a_default(self) -> bool:
+        """Whether it is what users get who choose the backbone or the features alone."""
+        poolings = {part.partition("-")[0] for part in self.model.split("+")} & set(POOLINGS)
+        return poolings <= {"conjunctive"} and self.recipe in ("", "fast")
+
+    @property
     def kind(self) -> str:
         """Which marker it has."""
         if "+" in self.model:
@@ -109,7 +116,8 @@ def main() -> None:
     parser.add_argument("--least", type=int, default=LEAST_IN_COMMON, help="Datasets that must be left in common.")
     parser.add_argument("--picture", type=Path, default=PICTURE, help="What to write.")
     given = parser.parse_args()
-    panels = panels_of(read_lanes(given.results), given.least)
+    lanes = read_lanes(given.results)
+    panels = panels_of({lane: points for lane, points in lanes.items() if lane.is_a_default}, given.least)
     if not panels:
         parser.error(f"no model in {given.results} has {given.least} UCR datasets, and none has WebTraffic.")
     save_figure(draw(panels), given.picture, dpi=110)
@@ -204,6 +212,10 @@ def _fill(ax: Axes, panel: Panel) -> None:
     for lane, point in panel.points.items():
         marker, color = MARKERS[lane.kind]
         ax.scatter(*point, s=32, marker=marker, color=color, edgecolor="white", linewidth=0.7, zorder=2)
+    for kind in dict.fromkeys(lane.kind for lane in panel.points):
+        marker, color = MARKERS[kind]
+        ax.scatter([], [], s=32, marker=marker, color=color, label=kind)
+    ax.legend(fontsize=SMALL - 1, frameon=False, loc="lower right")
     ax.set_title(panel.title, fontsize=NORMAL, loc="left")
     ax.set_xscale("log")
     ax.margins(x=0.22, y=0.12)

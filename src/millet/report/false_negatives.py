@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from millet.datasets.catalogue import WEB_TRAFFIC
+from millet.datasets.web_traffic import CLASS_NAMES
 from millet.report.evidence import evidence_pictures
 from millet.report.layout import NONE, Section, Table, shown
 from millet.report.names import model_title
@@ -39,11 +40,17 @@ def false_negatives_section(run: Run, published: Published) -> Section:
         f"{len(accuracy)} of {WEB_TRAFFIC.n_classes} classes",
         ("class", "accuracy", *(("paper",) if is_published(name) else ()), "taken for", "NDCG@n of those missed"),
         tuple(
-            (label, _number(accuracy[label]), *paper[label], _confused(missed, label), _number(found.get(label)))
+            (
+                class_title(label),
+                _number(accuracy[label]),
+                *paper[label],
+                _confused(missed, label),
+                _number(found.get(label)),
+            )
             for label in accuracy
         ),
         (
-            "Class 8 is Peak, class 0 None. NDCG@n by the scores of the true class: where it is high, the model "
+            "NDCG@n by the scores of the true class: where it is high, the model "
             "found the region although it predicted another class." + (several if len(rows) > 1 else ""),
         ),
     )
@@ -55,6 +62,17 @@ def by_class(run: Run) -> tuple[dict[str, float], dict[str, dict[str, int]]]:
     """Return the accuracy of each class, and how often cases of each were taken for which other."""
     contents = [row.content for row in _rows(run, traffic_dataset(run))]
     return _means(contents, "per_class_accuracy"), _sums(contents, "missed")
+
+
+def class_title(label: str) -> str:
+    """Return what a class of WebTraffic is called.
+
+    Examples
+    --------
+    >>> class_title("8"), class_title("other")
+    ('Peak', 'other')
+    """
+    return CLASS_NAMES[int(label)] if label.isdigit() and int(label) < len(CLASS_NAMES) else label
 
 
 def _rows(run: Run, name: str) -> tuple[Row, ...]:
@@ -98,7 +116,7 @@ def _paper(label: str) -> str:
 def _confused(missed: dict[str, Any], label: str) -> str:
     taken = _mapping(missed, label)
     counts = sorted(((n, other) for other, n in taken.items() if isinstance(n, int)), reverse=True)
-    return ", ".join(f"{other} ({n})" for n, other in counts) or NONE
+    return ", ".join(f"{class_title(other)} ({n})" for n, other in counts) or NONE
 
 
 def _number(value: Any) -> str:

@@ -120,9 +120,8 @@ def plot_head_to_head(
     with axes_or_new(ax, 4.4, 4.4) as axes:
         low = min(first.min(), second.min()) - 0.02
         axes.plot([low, 1.02], [low, 1.02], color=FAINT, linewidth=0.8, zorder=1)
-        axes.scatter(
-            second, first, s=12, color=np.where(duel.gains >= 0, CHANNELS[3], CHANNELS[2]).tolist(), zorder=2
-        )
+        colors = np.select([duel.gains > 0, duel.gains < 0], [CHANNELS[3], CHANNELS[2]], FAINT)
+        axes.scatter(second, first, s=12, color=colors.tolist(), zorder=2)
         score = f"wins / draws / losses: {duel.wins} / {duel.draws} / {duel.losses}"
         axes.set_title(score, fontsize=SMALL + 1, loc="left")
         axes.set(xlim=(low, 1.02), ylim=(low, 1.02), aspect="equal")
@@ -166,7 +165,7 @@ def plot_bins(
             axes.plot(range(len(ranges)), values, color=color, marker="o", markersize=4, label=plain_text(name))
         axes.set_xticks(range(len(ranges)), ranges)
         axes.invert_yaxis()
-        _label(axes, label, "average rank")
+        _label(axes, label, "average rank (better is higher)")
         axes.legend(fontsize=SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return axes
 

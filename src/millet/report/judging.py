@@ -80,7 +80,12 @@ def judged(
         reason = NONE if finding.holds == YES else reasons.get(key, OPEN)
         rows.append((where, finding.ours, finding.beside, finding.holds, reason))
     counted = ", ".join(f"{n} {verdict}" for verdict in (YES, PARTLY, NO) if (n := verdicts[verdict]))
-    covered = f"{verdicts.total()} of {len(statements)} judged" + (f": {counted}" if counted else "")
+    are_all = verdicts.total() == len(statements)
+    covered = (
+        counted
+        if are_all
+        else f"{verdicts.total()} of {len(statements)} judged" + (f": {counted}" if counted else "")
+    )
     header = ("what", "ours", beside, "holds", "why not")
     return Table(title, "", covered, header, tuple(rows), is_text=True, has_markup=True)
 

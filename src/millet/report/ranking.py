@@ -162,7 +162,8 @@ def _duel(field: Field, rival: str) -> Picture:
     titles = (field.title(BEST), field.title(rival))
     return Picture(
         f"head_to_head_{rival}",
-        f"{titles[0]} against {titles[1]}: balanced accuracy, {coverage(field.datasets)}.",
+        f"{titles[0]} against {titles[1]}: balanced accuracy, {coverage(field.datasets)}. Above the line, and in "
+        f"green, {titles[0]} is better; wins, draws and losses are its own.",
         lambda: plot_head_to_head(field.column(BEST), field.column(rival), field.datasets, titles),
     )
 

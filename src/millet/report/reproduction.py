@@ -39,13 +39,18 @@ DPI = 100
 # Longer tables are folded away, and so are details.
 OPEN_ROWS = 24
 READING = (
-    "Every table names how much of the paper's grid it covers. *Inside spread* says whether the mean of our single "
-    "models lies between the least and the greatest of the authors' five runs, or within two standard deviations of "
-    "their mean; the second table says how many of our means do, and how many would by chance alone: yes, where so "
-    "few come about at least once in twenty times. No result here is typed: the page follows from the rows of the "
-    "runs, the figures of the paper's tables (`results/published`) and per-dataset results that its authors and "
-    "others have published; only the reasons in the first two tables are typed (`results/reasons.toml`). "
-    "`docs/scripts/reproduction.py` writes it."
+    "This page compares our runs with the paper. A script writes it (`docs/scripts/reproduction.py`) from three "
+    "sources: the rows in `results`, the figures of the paper's tables (`results/published`), and per-dataset "
+    "results that the authors and others have published. Only the reasons in the first two tables are typed "
+    "(`results/reasons.toml`).",
+    "Three things to know before you read on:",
+    '- Most runs follow the recipe "fast", a tenth of the paper\'s steps, with one to three networks instead of '
+    "five. Every table names how much of the paper's grid it covers.\n"
+    "- *The authors'*, in the table of claims, is what their single networks give on the same datasets, where there "
+    "are such figures, else what the paper prints.\n"
+    "- *Inside spread*: does the mean of our networks lie between the least and the greatest of the authors' five "
+    "runs, or within two standard deviations of their mean? Chance alone puts some outside; the second table says "
+    "how many. It says yes where so few inside come about by chance at least once in twenty times.",
 )
 OTHERS = (
     "Shown elsewhere: random convolutions in [the fast lane](rocket.md), LITE and runs in bf16 beside [the recipe "
@@ -126,7 +131,7 @@ def write_reproduction(
     for stale in set(shown.glob("*.png")) - written:
         stale.unlink()
     relative = Path(os.path.relpath(shown, target.parent)).as_posix()
-    blocks = [f"# {TITLE}", READING, *missing_notes(published)]
+    blocks = [f"# {TITLE}", *READING, *missing_notes(published)]
     blocks += [
         table.to_markdown(level=2) for table in (*verdicts(parts, published, reasons or {}, path), overview(parts))
     ]
@@ -146,7 +151,7 @@ def verdicts(
     """Return what holds of the paper's claims, and where our runs agree with the authors'."""
     claims = {**CLAIMS, **field_claims(path)}
     return (
-        judged("What holds of the paper", "paper", claims, parts, published, reasons),
+        judged("What holds of the paper", "the authors'", claims, parts, published, reasons),
         judged("Agreement with the authors' runs", "by chance", CHECKS, parts, published, reasons),
     )
 
