@@ -32,7 +32,7 @@ _HOMES = {
 }
 
 PACKAGES = (
-    "benchmark", "datasets", "explanation", "metrics", "nn", "plots", "posthoc", "report", "statistics",
+    "benchmark", "datasets", "errors", "explanation", "metrics", "nn", "plots", "posthoc", "report", "statistics",
     "training", "viewer",
 )  # fmt: skip
 

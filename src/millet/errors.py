@@ -1,4 +1,4 @@
-"""Errors: what went wrong, in one family; warnings; and one lookup for names that users type.
+"""Errors: what went wrong, in one family.
 
 Every error says what came, what was wanted and what to do. All inherit from `MilletError` and from the
 built-in exception that a user of scikit-learn would expect, so `except ValueError` keeps working.
@@ -13,6 +13,21 @@ import warnings
 from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TypeVar
+
+__all__ = [
+    "DatasetFormatError",
+    "DatasetNotFoundError",
+    "DownloadError",
+    "LabelError",
+    "MilletError",
+    "MissingExtraError",
+    "ParameterError",
+    "SeriesError",
+    "SeriesTypeError",
+    "StorageError",
+    "TrainingError",
+    "UnknownNameError",
+]
 
 T = TypeVar("T")
 

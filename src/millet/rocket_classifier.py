@@ -52,7 +52,8 @@ class RocketMilletClassifier(EvidenceClassifier):
     ----------
     features : str, default="minirocket"
         What is computed of every series: "minirocket" (Dempster et al. 2021), "multirocket" (Tan et al. 2022),
-        "hydra" (Dempster et al. 2023) or "multirocket-hydra", the last two together and the most accurate.
+        "hydra" (Dempster et al. 2023) or "multirocket-hydra", which is MultiRocket
+        and Hydra together and, by a little, the most accurate.
     head : str, default="multinomial"
         What makes logits of the features. "multinomial" gives calibrated probabilities; "ridge" gives the decision
         values of the originals, whose softmax is no probability. With two classes both predict the same.

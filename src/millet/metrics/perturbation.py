@@ -54,7 +54,8 @@ def perturbation_curve(
 ) -> Floats:
     """Return what becomes of the target class as its most relevant timepoints are taken away.
 
-    The curve of App. D.1 of the paper, in its blocks: 5 %, 10 % ... 50 % of a case's own timepoints, rounded down.
+    The curve of App. D.1 of the paper, in its blocks: 5 %, 10 % ... 50 % of a case's own timepoints, rounded down, as
+    the released code computes them: 1 - 0.9 for 10 %, which is a little less.
     Of equal scores the earlier timepoint goes first.
 
     Parameters
