@@ -36,6 +36,9 @@ def test_rows_survive_the_loss_of_a_worker(tmp_path):
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as cluster:
         workers = [worker.pid for worker in cluster.workers.values()]
+        for n_jobs, n_cells, n_workers in ((-1, 9, 2), (1, 9, 1), (7, 9, 2), (-1, 1, 1)):
+            with open_pool("dask", n_jobs, n_cells, cluster.scheduler_address) as pool:
+                assert pool.n_workers == n_workers
 
         def kill_one(line):
             if not killed:
