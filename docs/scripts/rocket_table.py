@@ -9,7 +9,7 @@ the bake-off's files in DIR (as for ``millet report --published``), on the same 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +93,20 @@ def others(rows: Rows, multivariate: Rows) -> Iterable[Table]:
     for title, found in (("Unequal lengths, and others", rest), ("Several channels", multivariate)):
         names = sorted({name for name, _ in found})
         lines = [(name, *(accuracy(found, name, model) for model in BAKEOFF)) for name in names]
-        yield Table(title, "", f"{len(lines)} datasets", ("dataset", *ROCKETS.values()), tuple(lines))
+        by_name = {name: [row for (other, _), row in found.items() if other == name] for name in names}
+        notes = tuple(note for name, own in by_name.items() if (note := guessing_note(name, own)))
+        yield Table(title, "", f"{len(lines)} datasets", ("dataset", *ROCKETS.values()), tuple(lines), notes)
+
+
+def guessing_note(name: str, rows: Sequence[Row]) -> str:
+    """Say so where no model is better than chance."""
+    n_cases, n_classes = rows[0]["n_cases"], rows[0]["n_classes"]
+    is_guessing = max(row["accuracy"] for row in rows) <= 1 / n_classes
+    return (
+        f"{name} has {n_cases} test cases of {n_classes} classes: no model is better than chance."
+        if is_guessing
+        else ""
+    )
 
 
 def in_paper(name: str) -> bool:
