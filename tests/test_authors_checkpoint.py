@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from torch import nn
 
 from millet import MilletClassifier, load_classifier
+from millet.bags import ChannelScale
 from millet.errors import ParameterError, StorageError, UnknownNameError
 from millet.metrics import perturbation_curve
 from millet.nn import POOLINGS, AdditivePooling, ConjunctivePooling, MilletNetwork, load_authors_checkpoint
+from millet.viewer import model_facts
 from naive_nn import AuthorsNetwork, copy_weights, fill_by_formula
 
 PAPER_BACKBONES = ["fcn", "inceptiontime", "resnet"]
@@ -344,8 +346,13 @@ def test_networks_that_are_not_alike_make_no_classifier():
     networks = [MilletNetwork(1, 2, "fcn"), MilletNetwork(1, 3, "fcn")]
     with pytest.raises(ParameterError, match="must be alike"):
         MilletClassifier.of_networks(networks)
-    with pytest.raises(ParameterError, match="one or several MilletNetworks; got Linear"):
-        MilletClassifier.of_networks(nn.Linear(2, 2))
+    for other in (nn.Linear(2, 2), None, 3, []):
+        with pytest.raises(ParameterError, match="one or several MilletNetworks"):
+            MilletClassifier.of_networks(other)
+    with pytest.raises(ParameterError, match="must be alike"):
+        MilletClassifier.of_networks([networks[0], MilletNetwork(1, 2, "fcn").double()])
+    with pytest.raises(ParameterError, match="normalise must be True, False"):
+        MilletClassifier.of_networks(networks[0], normalise="no")
     for classes in (["a"], ["b", "a"], ["a", "a"]):
         with pytest.raises(ParameterError, match="2 labels in ascending order"):
             MilletClassifier.of_networks(networks[0], classes)
@@ -360,3 +367,42 @@ def test_an_ensemble_of_networks_averages_their_logits():
     np.testing.assert_allclose(clf.logits(x), mean, atol=1e-6)
     assert clf.get_params()["backbone"] == "fcn"
     assert clf.get_params()["n_estimators"] == 2
+
+
+def test_networks_of_a_classifier_that_scales_channels_are_given_what_they_were_trained_on(tmp_path):
+    rng = np.random.default_rng(0)
+    scale = ChannelScale(means=np.array([100.0, -5.0]), deviations=np.array([10.0, 2.0]))
+    network = MilletNetwork(2, 2, "fcn").eval()
+    x = rng.normal(size=(3, 2, 30)) * 10 + 100
+    clf = MilletClassifier.of_networks([network], normalise=scale)
+    scaled = ((x - scale.means[:, None]) / scale.deviations[:, None]).astype(np.float32)
+    with torch.inference_mode():
+        np.testing.assert_allclose(clf.logits(x), network(torch.from_numpy(scaled)).logits, atol=1e-4)
+    clf.save(tmp_path / "model")
+    np.testing.assert_array_equal(load_classifier(tmp_path / "model").logits(x), clf.logits(x))
+
+
+def test_a_changed_member_is_not_saved_as_if_it_were_usual(tmp_path):
+    networks = [MilletNetwork(1, 2, "fcn").eval() for _ in range(2)]
+    for part in networks[1].modules():
+        if hasattr(part, "eps"):
+            part.eps = 0.5
+    clf = MilletClassifier.of_networks(networks)
+    assert not isinstance(clf.get_params()["backbone"], str)
+    clf.save(tmp_path / "model")
+    with pytest.raises(StorageError, match="a backbone of your own"):
+        load_classifier(tmp_path / "model")
+
+
+def test_of_networks_from_elsewhere_no_training_is_told():
+    facts = model_facts(MilletClassifier.of_networks(MilletNetwork(1, 2, "fcn")))
+    assert facts["Backbone"] == "fcn"
+    assert not {"Epochs", "Trained on", "Training time"} & facts.keys()
+
+
+def test_a_file_that_holds_itself_is_refused(tmp_path):
+    state = {}
+    state["itself"] = state
+    torch.save(state, tmp_path / "model.pth")
+    with pytest.raises(StorageError):
+        load_authors_checkpoint(tmp_path / "model.pth")

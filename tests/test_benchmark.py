@@ -44,6 +44,8 @@ from millet.errors import (
 )
 from millet.locks import locked
 from millet.report.evidence import load_evidence
+from millet.report.progress import progress_of
+from millet.report.rows import Run
 from millet.training import loop
 from writers import write_tsv
 
@@ -350,10 +352,31 @@ def test_where_a_cluster_names_the_culprit_the_others_are_not_suspected(tmp_path
     grid = Grid(cells, [], 4, lambda cell: 1.0)
     taken = grid.take()
     together = [next(taken) for _ in range(3)]
+    for _ in range(LOSSES_ALLOWED - 1):
+        assert grid.lose(together[1]) == []
+        again = list(grid.take())
+        assert {cell.repeat for cell in again} == {0, 1, 2, 3}, "all of them at a time"
+        assert again[-1] == together[1]
     ((cell, why, _),) = grid.lose(together[1])
     assert cell == together[1]
-    assert "died again and again" in why
-    assert {cell.repeat for cell in grid.take()} == {0, 2, 3}, "all of them at a time"
+    assert f"died {LOSSES_ALLOWED} times" in why
+    assert {cell.repeat for cell in grid.take()} == {0, 2, 3}
+
+
+def test_the_job_that_a_cluster_names_is_the_one_that_is_blamed(tmp_path, monkeypatch):
+    def dying_pool(n_workers, n_threads, jobs):
+        at_once = list(jobs())
+        for job in sorted(at_once, key=lambda job: job.cell.repeat == 1):
+            if job.cell.repeat == 1:
+                raise WorkerLostError("killed", job)
+            yield work.run_cell(job)
+
+    monkeypatch.setattr(backends, "_process_stream", dying_pool)
+    said = []
+    run_benchmark(tiny(tmp_path, more="repeats = 3"), tmp_path / "run", n_jobs=1, say=said.append)
+    rows = {row["repeat"]: row["status"] for row in read_rows(tmp_path / "run")}
+    assert rows == {0: "done", 1: "failed", 2: "done", ENSEMBLE: "failed"}
+    assert sum("at which it died, last" in line for line in said) == LOSSES_ALLOWED
 
 
 def test_an_ensemble_whose_last_member_killed_its_workers_is_recorded_at_once(tmp_path, monkeypatch):
@@ -1534,3 +1557,32 @@ def test_a_run_killed_again_and_again_ends_with_the_rows_of_an_undisturbed_one(t
     assert (done.returncode, done.stderr) == (0, "")
     assert len(results(tmp_path / "run")) == 4
     assert results(tmp_path / "run") == results(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize("method", ["own", "cam", "integrated_gradients", "random"])
+def test_reports_count_the_explanations_that_a_run_plans(method, tmp_path):
+    models = '"minirocket", "gap-lite", "minirocket+lite"'
+    methods = "" if method == "own" else f"methods = {{ {method} = {{}} }}"
+    experiment = tiny(tmp_path, models=models, more=methods)
+    planned = [cell for cell in all_cells(experiment) if method in [each.name for each in cell.methods]]
+    run = Run(tmp_path, experiment.to_dict(), [])
+    assert progress_of(run).explanations.planned == (0 if method == "own" else len(planned))
+
+
+def test_estimates_of_methods_follow_their_options(tmp_path):
+    def seconds(method, options=""):
+        experiment = tiny(tmp_path, models='"lite"', more=f"methods = {{ {method} = {{ {options} }} }}")
+        (cell,) = all_cells(experiment)
+        return Costs(experiment, None, speeds={"lite": Speed(0.0, 0.0, 1.0)}).seconds(cell)
+
+    (size,) = (data.size(None) for data in tiny(tmp_path).datasets)
+    whole = size.n_test * size.n_timepoints
+    none = seconds("random")
+    assert seconds("shap", "n_samples = 100") - none == pytest.approx(50 * whole), (
+        "half of the timepoints are taken away"
+    )
+    assert seconds("kernel_shap", "n_samples = 100") - none == pytest.approx(100 * whole), "and here replaced"
+    assert seconds("integrated_gradients", "n_steps = 10") - none == pytest.approx(3 * 10 * 2 * whole), (
+        "of each class"
+    )
+    assert seconds("occlusion", "stride = 2") - none == pytest.approx(size.n_timepoints / 2 * whole)

@@ -1,8 +1,12 @@
 """`MilletClassifier`: scikit-learn's contract, evidence that adds up, and what users bring."""
 
 import copy
+import importlib
+import os
 import pickle
 import shutil
+import subprocess
+import sys
 import warnings
 from fractions import Fraction
 from functools import partial
@@ -834,35 +838,62 @@ def test_fit_does_not_warn_where_the_cases_were_learnt():
     assert MilletClassifier("lite", random_state=0, verbose=0).fit(X, y).score(X, y) == 1.0
 
 
-def make_backbone(activation, width=6):
-    class Own(torch.nn.Module):
-        def __init__(self, n_channels):
-            super().__init__()
-            self.convolution = torch.nn.Conv1d(n_channels, width, 5, padding=2)
+OWN_MODULE = """
+import torch
 
-        if activation == "relu":
+class Base(torch.nn.Module):
+    scale = {"relu", "elu", "gelu", "tanh"}
+    def __init__(self, n_channels):
+        super().__init__()
+        self.convolution = torch.nn.Conv1d(n_channels, 4, 5, padding=2)
+    @staticmethod
+    def activate(x):
+        return torch.ACTIVATION(x)  # a comment
 
-            def forward(self, x):
-                return torch.relu(self.convolution(x))
-        else:
-
-            def forward(self, x):
-                return torch.sin(self.convolution(x))
-
-    return Own
+class Own(Base):
+    def forward(self, x):
+        return self.activate(self.convolution(x))
+"""
 
 
-def test_a_backbone_that_was_edited_is_not_given_the_weights_of_its_old_code(bumps, tmp_path):
-    def fit(backbone):
+def code_fingerprint(tmp_path, activation, hash_seed="0", comment="a comment"):
+    (tmp_path / "own_part.py").write_text(OWN_MODULE.replace("ACTIVATION", activation).replace("a comment", comment))
+    code = (
+        "from millet.fitting import _given_code; from millet.nn import MilletNetwork; from own_part import Own; "
+        "print(_given_code(MilletNetwork(1, 2, Own))['code of your own'])"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": hash_seed,
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_fingerprint_of_ones_own_code_follows_what_is_written_and_nothing_else(tmp_path):
+    first = code_fingerprint(tmp_path, "relu")
+    assert code_fingerprint(tmp_path, "relu", hash_seed="1", comment="another one") == first
+    assert code_fingerprint(tmp_path, "tanh") != first, "in a static method of a base class"
+
+
+def test_a_backbone_that_was_edited_is_not_given_the_weights_of_its_old_code(bumps, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def fit(activation):
+        (tmp_path / "own_part.py").write_text(OWN_MODULE.replace("ACTIVATION", activation))
+        monkeypatch.delitem(sys.modules, "own_part", raising=False)
+        importlib.invalidate_caches()
         settings = {"n_epochs": 2, "n_jobs": 1, "random_state": 0, "verbose": 0, "checkpoint_dir": tmp_path / "run"}
-        return MilletClassifier(backbone, **settings).fit(*bumps)
+        return MilletClassifier(importlib.import_module("own_part").Own, **settings).fit(*bumps)
 
-    first = fit(make_backbone("relu"))
-    again = fit(make_backbone("relu"))
+    first, again = fit("relu"), fit("relu")
     assert all(map(torch.equal, first.networks_[0].state_dict().values(), again.networks_[0].state_dict().values()))
-    for other in (make_backbone("sin"), make_backbone("relu", width=7)):
-        with pytest.raises(StorageError, match=r"another run \(different: code of your own\)"):
-            fit(other)
+    with pytest.raises(StorageError, match=r"another run \(different: code of your own\)"):
+        fit("sigmoid")
 
 
 def test_a_checkpoint_of_another_network_is_refused_in_words(bumps, tmp_path):
@@ -881,6 +912,22 @@ def test_evidence_adds_up_in_half_precision_too(pooling, dtype, bumps):
     assert explanation.completeness_error().max() < 1e-5 * max(1, np.abs(explanation.logits).max())
 
 
+def test_a_network_in_half_precision_has_gradients_of_all_its_weights_in_inference_mode_too():
+    network = MilletNetwork(1, 2, "fcn").to(torch.bfloat16).eval()
+    network(torch.randn(2, 1, 20, dtype=torch.bfloat16)).logits.sum().backward()
+    assert all(weight.grad is not None for weight in network.parameters())
+
+
+def test_a_backbone_may_compute_in_a_higher_precision_than_its_input():
+    class Double(torch.nn.Conv1d):
+        def forward(self, x):
+            return super().forward(x.double())
+
+    network = MilletNetwork(1, 2, Double(1, 4, 3, padding=1).double())
+    network.pooling.double()
+    assert network.eval()(torch.randn(2, 1, 20)).logits.dtype == torch.float64
+
+
 @pytest.mark.parametrize("random_state", ["x", -1, np.random.default_rng(0)])
 @pytest.mark.parametrize("make", [partial(MilletClassifier, "lite", n_epochs=1), RocketMilletClassifier])
 def test_a_random_state_that_is_none_is_refused_in_words(make, random_state, bumps):
@@ -897,9 +944,11 @@ def test_rows_that_are_timepoints_are_noticed(bumps):
     clf = MilletClassifier("lite", n_epochs=1, random_state=0, verbose=0).fit(*bumps)
     with pytest.warns(UserWarning, match="a row of X is a case, not a timepoint"):
         clf.predict(bumps[0][0].T[:, None])
-    long = pd.DataFrame({"x": range(6)}, index=pd.MultiIndex.from_product([range(2), range(3)]))
-    with pytest.raises(SeriesError, match=r"several levels of rows.*groupby\(level=0\)"):
+    long = pd.DataFrame({"x": [1.0, 5, 2, 7, 3, 4]}, index=pd.MultiIndex.from_product([range(2), range(3)]))
+    with pytest.raises(SeriesError, match=r"reset_index\(drop=True\).*groupby\(level=0\)"):
         clf.fit(long, [0, 1])
+    clf.fit([case.droplevel(0) for _, case in long.groupby(level=0)], [0, 1])
+    assert (clf.n_channels_in_, clf.n_timepoints_in_) == (1, 3)
 
 
 def test_other_columns_than_in_training_are_an_error_of_millets(bumps):

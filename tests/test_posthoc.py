@@ -439,6 +439,20 @@ def test_removed_timepoints_are_deleted_where_the_classifier_does_so(no_network,
     assert np.array_equal(subject.ask_shortened(subject.values(0), kept), no_network.logits(X, removed=~kept))
 
 
+def test_no_more_whole_series_than_a_batch_are_handed_to_a_classifier(no_network, bumps, monkeypatch):
+    sizes = []
+    logits = type(no_network).logits
+
+    def counted(self, X, **keywords):
+        sizes.append(len(X))
+        return logits(self, X, **keywords)
+
+    monkeypatch.setattr(type(no_network), "logits", counted)
+    for model in (no_network, no_network.predict_proba):  # which stands for its owner
+        explain("shap", model, bumps[0][:1], baseline="removed", n_samples=50, batch_size=8)
+    assert max(sizes) == 8
+
+
 def test_a_classifier_that_was_fitted_on_a_frame_is_asked_without_a_word(bumps):
     frame = pd.DataFrame(bumps[0][:, 0], columns=[f"t{number}" for number in range(bumps[0].shape[2])])
     features = RocketMilletClassifier(n_features=200, random_state=0, verbose=0).fit(frame, bumps[1])

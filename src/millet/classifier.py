@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
-from millet.bags import Bags, remove_timepoints
+from millet.bags import Bags, ChannelScale, remove_timepoints
 from millet.contract import AUTO, EvidenceClassifier, Labels, check_removed
 from millet.description import plain_parameter
 from millet.doubts import warn_of_constants
@@ -102,7 +102,7 @@ class MilletClassifier(EvidenceClassifier):
         deviations over all training cases by which channels are scaled instead.
     n_channels_in_ : int
     n_timepoints_in_ : int
-        The length of the longest training series; series of any length can be classified.
+        The length of the longest training series, 0 where nobody knows; series of any length can be classified.
     n_features_in_ : int
         Columns of X, only where it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
         contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
@@ -260,7 +260,7 @@ class MilletClassifier(EvidenceClassifier):
         networks: MilletNetwork | Sequence[MilletNetwork],
         classes: ArrayLike | None = None,
         *,
-        normalise: bool = True,
+        normalise: bool | ChannelScale = True,
     ) -> MilletClassifier:
         """Return a fitted classifier of networks that were trained elsewhere, such as the authors'.
 
@@ -270,9 +270,9 @@ class MilletClassifier(EvidenceClassifier):
             One, or several that are alike, whose logits are averaged. They are copied.
         classes : array-like of shape (n_classes,), optional
             The labels in the order of the logits, which must be ascending; 0, 1, 2 ... by default.
-        normalise : bool, default=True
+        normalise : bool or ChannelScale, default=True
             z-normalise each channel of each series, as the paper does; False where series are given as the networks
-            are to see them.
+            are to see them. The `normalisation_` of another classifier is taken as it is.
 
         Examples
         --------
@@ -329,12 +329,13 @@ class MilletClassifier(EvidenceClassifier):
 
     def facts(self) -> dict[str, object]:
         """Return what a reader of a report may want to know of the model: label to value, in order."""
+        epochs = {"Epochs": ", ".join(map(str, self.training_summary_["n_epochs"]))}
         return {
             "Backbone": _named(self.architecture_["backbone"]),
             "Pooling": _named(self.architecture_["pooling"]),
             "Networks": len(self.networks_),
             "Parameters of each": f"{self.n_parameters_ // len(self.networks_):,}",
-            "Epochs": ", ".join(map(str, self.training_summary_["n_epochs"])),
+            **(epochs if self.training_summary_["n_cases"] else {}),
         }
 
     def __sklearn_tags__(self) -> Tags:

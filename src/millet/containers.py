@@ -27,6 +27,7 @@ def as_cases(X: Any) -> Array | list[Array]:
     if _is_arrow(X):
         X = _from_arrow(X)
     if hasattr(X, "iloc"):
+        _check_levels(X)
         X = _from_frame(X)
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1):
         return _from_sequence(list(X))
@@ -147,13 +148,17 @@ def _from_arrow(table: Any) -> Any:
     return [list(channels) for channels in zip(*columns, strict=True)] if are_lists else table
 
 
-def _from_frame(frame: Any) -> Any:
-    """Turn a data frame into an array, or into a list of cases where its cells hold whole series."""
+def _check_levels(frame: Any) -> None:
+    """Refuse a frame whose rows may be cases or timepoints."""
     if getattr(frame.index, "nlevels", 1) > 1:
         raise SeriesError(
-            "X is a data frame with several levels of rows, such as case and time, and a row of a frame is a case. "
-            "Pass a list of frames, one for each case: [case for _, case in X.groupby(level=0)]."
+            "X is a data frame with several levels of rows. If a row is a case, pass X.reset_index(drop=True). If it "
+            "is a timepoint of one, pass a list of frames: [case.droplevel(0) for _, case in X.groupby(level=0)]."
         )
+
+
+def _from_frame(frame: Any) -> Any:
+    """Turn a data frame into an array, or into a list of cases where its cells hold whole series."""
     if frame.ndim != 2 or 0 in frame.shape:
         return frame.to_numpy()
     first = frame.iloc[0, 0]

@@ -131,7 +131,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         if channel_names is not None and len(channel_names):
             names["channel_names"] = check_channel_names(channel_names, self.n_channels_in_)
         explanation = self._explain(X, channels=channels, members=members)
-        warn_of_placeholders(X)
+        self._warn_of_doubts(X, explanation.n_timepoints)
         if not names:
             return explanation
         parts = tuple(replace(member, **names) for member in explanation.members)
@@ -179,7 +179,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         Not so `logits`, which metrics ask time and again about parts and changed copies of the same series.
         """
         logits = self.logits(X)
-        warn_of_placeholders(X)
+        cases = as_cases(X)
+        self._warn_of_doubts(X, max(case.shape[1] for case in cases) if isinstance(cases, list) else cases.shape[2])
         return logits
 
     def predict(self, X: Any) -> Labels:
@@ -297,13 +298,16 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 f"X has {len(cases[0])} channels, but {type(self).__name__} was fitted on series with "
                 f"{self.n_channels_in_}. Any length is fine, another number of channels is not."
             )
-        bags = as_bags(cases, normalise=normalise)
-        if bags.n_timepoints == 1 < self.n_timepoints_in_:
+        return as_bags(cases, normalise=normalise)
+
+    def _warn_of_doubts(self, X: Any, longest: int) -> None:
+        """Say what is doubtful of series that a user asked about."""
+        warn_of_placeholders(X)
+        if longest == 1 < self.n_timepoints_in_:
             warn_user(
                 f"Every series has a single timepoint, where those in training had up to {self.n_timepoints_in_}: a "
-                f"row of X is a case, not a timepoint. For one series of one channel, pass X.T.{swapped_axes(bags)}"
+                "row of X is a case, not a timepoint. For one series of one channel, pass X.T."
             )
-        return bags
 
 
 def check_normalise(value: Any) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "DatasetFormatError",
     "DatasetNotFoundError",
     "DownloadError",
+    "FileMissingError",
     "LabelError",
     "MilletError",
     "MissingExtraError",
@@ -90,6 +91,10 @@ class DownloadError(MilletError, OSError):
 
 class StorageError(MilletError, ValueError):
     """A saved model that is damaged, incomplete, foreign or too new."""
+
+
+class FileMissingError(StorageError, FileNotFoundError):
+    """A file that is to be read is not there."""
 
 
 class TrainingError(MilletError, RuntimeError):

@@ -6,15 +6,18 @@ Out: networks, history and a summary, for `millet.classifier`.
 
 from __future__ import annotations
 
+import ast
 import copy
 import hashlib
+import inspect
 import json
 import os
+import sys
+import textwrap
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -298,23 +301,30 @@ def _given_weights(modules: Sequence[Any]) -> dict[str, str]:
 
 
 def _given_code(network: MilletNetwork) -> dict[str, str]:
-    """Return a fingerprint of code that is neither MILLET's nor torch's: another's weights are of no use to it."""
-    kinds = {type(module) for module in network.modules()}
-    given = [kind for kind in kinds if kind.__module__.partition(".")[0] not in ("millet", "torch")]
+    """Return a fingerprint of classes that are neither MILLET's nor torch's: another's weights are of no use to them.
+
+    As they are written, without comments and docstrings: what they call elsewhere is not followed.
+    """
+    known = {"millet", "torch", *sys.stdlib_module_names}
+    kinds = {kind for module in network.modules() for kind in type(module).__mro__}
+    given = [kind for kind in kinds if kind.__module__.partition(".")[0] not in known]
     if not given:
         return {}
-    digest = hashlib.sha256(repr([(name, tuple(v.shape)) for name, v in network.state_dict().items()]).encode())
-    for kind in sorted(given, key=lambda kind: kind.__qualname__):
-        for name, value in sorted(vars(kind).items()):
-            if code := getattr(value, "__code__", None):
-                digest.update(f"{name}{_instructions(code)}".encode())
-    return {"code of your own": digest.hexdigest()}
+    shapes = repr([(name, tuple(value.shape)) for name, value in network.state_dict().items()])
+    texts = sorted(f"{kind.__module__}.{kind.__qualname__} {_written(kind)}" for kind in given)
+    return {"code of your own": hashlib.sha256("\n".join([shapes, *texts]).encode()).hexdigest()}
 
 
-def _instructions(code: CodeType) -> str:
-    """Return what a function does, without where it is written."""
-    constants = [_instructions(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
-    return f"{code.co_code.hex()}{code.co_names}{constants}"
+def _written(kind: type) -> str:
+    """Return the syntax of a class; empty where nobody knows its source, as of one made by a function call."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    except (OSError, TypeError, SyntaxError):
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            del node.body[0]
+    return ast.dump(tree)
 
 
 def _differences(found: dict[str, Any], run: dict[str, Any]) -> list[str]:

@@ -68,6 +68,8 @@ def locked_folder(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process forked in the meantime holds it, too
         os.close(descriptor)
 
 

@@ -17,6 +17,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
+from millet.bags import ChannelScale
+from millet.contract import AUTO
 from millet.description import (
     describe_input,
     describe_preprocessing,
@@ -25,7 +27,7 @@ from millet.description import (
     restore_normalisation,
     restoring,
 )
-from millet.errors import ParameterError, StorageError
+from millet.errors import LabelError, ParameterError, StorageError
 from millet.explanation.document import encode_labels
 from millet.fitting import architecture_of, build_network
 from millet.labels import as_labels
@@ -51,18 +53,20 @@ def describe_classifier(classifier: Any) -> dict[str, Any]:
 
 def _own_parts(classifier: Any) -> dict[str, Any]:
     """Return a backbone and a pooling of MILLET's that were given as modules or classes by name, and the padding."""
-    network, given = classifier.networks_[0], classifier.architecture_
+    networks, given = classifier.networks_, classifier.architecture_
+    network = networks[0]
     found: dict[str, Any] = {}
     backbones = {kind: name for name, kind in BACKBONES.items()}
     if not isinstance(given["backbone"], str) and type(network.backbone) in backbones:
         edge = next(part.edge for part in network.backbone.modules() if hasattr(part, "edge"))
-        if _is_usual(network.backbone, (network.n_channels, edge), (4, network.n_channels, 60)):
+        sizes, shape = (network.n_channels, edge), (4, network.n_channels, 60)
+        if all(_is_usual(member.backbone, sizes, shape) for member in networks):
             found |= {"backbone": backbones[type(network.backbone)], "padding": edge}
     poolings = {kind: name for name, kind in POOLINGS.items()}
-    sizes, shape = (network.d_embedding, network.n_classes), (4, 60, network.d_embedding)
-    is_own = not isinstance(given["pooling"], str) and type(network.pooling) in poolings
-    if is_own and _is_usual(network.pooling, sizes, shape):
-        found["pooling"] = poolings[type(network.pooling)]
+    if not isinstance(given["pooling"], str) and type(network.pooling) in poolings:
+        sizes, shape = (network.d_embedding, network.n_classes), (4, 60, network.d_embedding)
+        if all(_is_usual(member.pooling, sizes, shape) for member in networks):
+            found["pooling"] = poolings[type(network.pooling)]
     return found
 
 
@@ -83,30 +87,28 @@ def _is_usual(module: nn.Module, sizes: tuple[Any, ...], shape: tuple[int, ...])
     return torch.equal(found, wanted)
 
 
-def adopt_networks(kind: type, networks: Any, classes: Any, normalise: bool) -> Any:
+def adopt_networks(kind: type, networks: Any, classes: Any, normalise: bool | ChannelScale) -> Any:
     """Build the fitted classifier of networks that were trained elsewhere."""
-    members: list[Any] = [networks] if isinstance(networks, nn.Module) else list(networks)
+    members: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
     if not members or not all(isinstance(member, MilletNetwork) for member in members):
         kinds = sorted({type(member).__name__ for member in members}) or ["none"]
         raise ParameterError(f"networks must be one or several MilletNetworks; got {', '.join(kinds)}.")
     first: MilletNetwork = members[0]
     if any(_form_of(member) != _form_of(first) for member in members):
-        raise ParameterError("Networks of one classifier must be alike: backbone, pooling, channels and classes.")
-    classifier = kind(
-        first.backbone,
-        first.pooling,
-        n_estimators=len(members),
-        positions=first.positions,
-        dropout=first.dropout.rate,
-        normalise=bool(normalise),
-    )
+        raise ParameterError(
+            "Networks of one classifier must be alike: backbone, pooling, precision, channels and classes."
+        )
+    normalisation = _as_normalisation(normalise, first.n_channels)
+    settings = {"n_estimators": len(members), "positions": first.positions, "dropout": first.dropout.rate}
+    is_bool = isinstance(normalisation, bool)
+    classifier = kind(first.backbone, first.pooling, **settings, normalise=normalisation if is_bool else AUTO)
     classifier.networks_ = [copy.deepcopy(member).eval() for member in members]
     classifier.architecture_ = architecture_of(classifier)
     for name, value in _own_parts(classifier).items():
         setattr(classifier, name, value)
     classifier.architecture_ = architecture_of(classifier)
     classifier.classes_ = _as_classes(classes, first.n_classes)
-    classifier.normalisation_ = bool(normalise)
+    classifier.normalisation_ = normalisation
     classifier.n_channels_in_, classifier.n_timepoints_in_ = first.n_channels, 0
     classifier.channel_columns_ = []
     classifier.history_ = History([])
@@ -116,13 +118,27 @@ def adopt_networks(kind: type, networks: Any, classes: Any, normalise: bool) -> 
 
 
 def _form_of(network: MilletNetwork) -> tuple[Any, ...]:
-    shapes = [(name, tuple(value.shape)) for name, value in network.state_dict().items()]
+    """Return what must be the same of networks that one classifier consists of."""
+    weights = [(name, tuple(value.shape), value.dtype) for name, value in network.state_dict().items()]
     edges = {part.edge for part in network.modules() if hasattr(part, "edge")}
-    return type(network.backbone), type(network.pooling), network.positions, network.dropout.rate, edges, shapes
+    return type(network.backbone), type(network.pooling), network.positions, network.dropout.rate, edges, weights
+
+
+def _as_normalisation(normalise: Any, n_channels: int) -> bool | ChannelScale:
+    fits = isinstance(normalise, ChannelScale) and all(part.shape == (n_channels,) for part in normalise)
+    if not fits and not isinstance(normalise, bool | np.bool_):
+        raise ParameterError(
+            f"normalise must be True, False, or the normalisation_ of a classifier of {n_channels} channels; got "
+            f"{normalise!r}."
+        )
+    return normalise if isinstance(normalise, ChannelScale) else bool(normalise)
 
 
 def _as_classes(classes: Any, n_classes: int) -> NDArray[Any]:
-    labels = np.arange(n_classes) if classes is None else as_labels(classes)
+    try:
+        labels = np.arange(n_classes) if classes is None else as_labels(classes)
+    except LabelError as error:
+        raise ParameterError(f"classes can't be used as labels: {error}") from None
     if len(labels) != n_classes or not np.array_equal(np.unique(labels), labels):
         raise ParameterError(
             f"classes must be {n_classes} labels in ascending order, one for each of the networks' logits; got "

@@ -1,4 +1,4 @@
-"""Backends: where cells run: processes of this machine, Dask through joblib, or Ray."""
+"""Backends: where cells run: processes of this machine, Dask or Ray."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import socket
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
@@ -63,41 +63,47 @@ class Pool:
     owner: int | None = None
 
 
-def _joblib_stream(n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
-    # Takes jobs before results are seen, and asks but once: what results set free is left for another round.
-    # The number of workers is said here: Dask's backend would take all of a cluster, whatever `n_jobs` is.
-    parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=n_workers)
-    try:
-        with closing(parallel(joblib.delayed(run_cell)(job) for job in jobs())) as results:
-            yield from results
-    except BrokenExecutor as error:
-        raise WorkerLostError(str(error)) from error
-    except Exception as error:
-        # By name, since Dask need not be installed.
-        if type(error).__name__ == "KilledWorker":
-            raise WorkerLostError(str(error)) from error
-        raise
+def _stream(executor: Executor, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
+    """Keep so many workers busy, and ask for more whenever a result has come, which may have set something free."""
+    under_way: dict[Future[CellResult], Job] = {}
+    while True:
+        under_way |= {executor.submit(run_cell, job): job for job in islice(jobs(), n_workers - len(under_way))}
+        if not under_way:
+            return
+        finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        for future in sorted(finished, key=lambda future: future.exception() is not None):
+            job = under_way.pop(future)
+            try:
+                result = future.result()
+            except Exception as error:
+                # By name, since Dask need not be installed; it has tried the cell with several workers by then.
+                if type(error).__name__ == "KilledWorker":
+                    raise WorkerLostError(str(error), job) from error
+                raise
+            yield result
 
 
 def _process_stream(n_workers: int, n_threads: int, jobs: Jobs) -> Iterator[CellResult]:
     """Run cells in processes of their own, be it a single one: a death is then not ours."""
     executor = ProcessPoolExecutor(max_workers=n_workers, env=dict.fromkeys(THREADS_OF, str(n_threads)))
-    under_way: set[Future[CellResult]] = set()
     is_done = False
     try:
-        while True:
-            under_way |= {executor.submit(run_cell, job) for job in islice(jobs(), n_workers - len(under_way))}
-            if not under_way:
-                break
-            finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in sorted(finished, key=lambda future: future.exception() is not None):
-                yield future.result()
+        yield from _stream(executor, n_workers, jobs)
         is_done = True
     except BrokenExecutor as error:
         raise WorkerLostError(str(error)) from error
     finally:
         # After an interruption, they would else go on with cells whose results nobody takes.
         executor.shutdown(kill_workers=not is_done)
+
+
+def _dask_stream(client: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
+    """Hand cells to Dask as futures: joblib's backend for it takes all of a cluster, and asks for jobs but once."""
+    executor = client.get_executor(pure=False)
+    try:
+        yield from _stream(executor, n_workers, jobs)
+    finally:
+        executor.shutdown(wait=False)  # cancels what is left, after an interruption
 
 
 def _ray_stream(ray: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
@@ -160,8 +166,7 @@ def dask_pool(n_jobs: int, n_cells: int, scheduler: str) -> Iterator[Pool]:
             ) from None
         n_all = sum(client.nthreads().values())
         n_workers = max(1, min(n_all if n_jobs == -1 else n_jobs, n_all, n_cells))
-        with joblib.parallel_config(backend="dask", client=client, n_jobs=n_workers):
-            yield Pool(n_workers, functools.partial(_joblib_stream, n_workers))
+        yield Pool(n_workers, functools.partial(_dask_stream, client, n_workers))
 
 
 def _knock(scheduler: str) -> None:

@@ -25,11 +25,12 @@ PASSES_TO_EXPLAIN = {"network": 1, "rocket": 5}
 PASSES_TO_REMOVE = 4 * 10 * 0.725
 # The metrics that ask a model about series with timepoints removed.
 REMOVING = {"aopcr", "normalised_aopcr", "comprehensiveness", "sufficiency"}
-# What methods ask of a model for each case: series, or gradients, which cost three times as much. Those that draw
-# samples take half of the timepoints away on average.
-DEFAULT_SAMPLES = 500
-PASSES_OF_METHODS = {"occlusion": 80.0, "integrated_gradients": 150.0, "gradient_x_input": 3.0}
-UNKNOWN = Size(500, 500, 500)
+# What methods ask of a model for each case, unless their options say otherwise: series; windows, by length over
+# stride; and gradients, each of them three passes, of every class.
+DEFAULT_SAMPLES, DEFAULT_WINDOWS, DEFAULT_STEPS = 500, 80, 50
+# These take timepoints away from networks, half of them on average, where others replace them.
+SHORTENING = ("shap", "segment_shap", "segment_lime")
+UNKNOWN = Size(500, 500, 500, 5)
 CLOCKED = ("train", "inference", "explain", "evaluate")
 
 
@@ -106,9 +107,7 @@ class Costs:
         size, experiment = self._sizes[cell.data.name], self._experiment
         n_networks = experiment.repeats if cell.is_ensemble else 1
         n_cases = min(method.n_cases or size.n_test, size.n_test)
-        asked = PASSES_OF_METHODS.get(method.name, 0.0)
-        if "shap" in method.name or "lime" in method.name:
-            asked = method.options.get("n_samples", DEFAULT_SAMPLES) / 2
+        asked = _passes_asked(method, size, shortens=cell.model.is_network)
         # Beside another method that explains some cases alone, the model's own evidence of these is scored.
         is_beside_own = method.name != OWN and n_cases < size.n_test and needs_evidence(experiment.metrics)
         n_scored = 2 if is_beside_own else 1
@@ -142,8 +141,23 @@ class Costs:
             if is_single and None not in spent and "n_epochs_run" in row:
                 work = self._work(Cell(spec, model, row["repeat"], own), row["n_epochs_run"])
                 taken = sum(seconds for seconds in spent if seconds is not None)
-                found[model.backbone].append(taken / self.speeds[model.backbone].seconds(work))
+                if estimated := self.speeds[model.backbone].seconds(work):
+                    found[model.backbone].append(taken / estimated)
         return {name: median(factors) for name, factors in found.items()}
+
+
+def _passes_asked(method: MethodSpec, size: Size, *, shortens: bool) -> float:
+    """Return how many whole series a method asks a model about to explain one."""
+    options = method.options
+    if "shap" in method.name or "lime" in method.name:
+        n_samples = float(options.get("n_samples", DEFAULT_SAMPLES))
+        return n_samples / 2 if shortens and method.name in SHORTENING and "baseline" not in options else n_samples
+    if method.name == "occlusion":
+        stride = options.get("stride")
+        return float(DEFAULT_WINDOWS if stride is None else size.n_timepoints / stride)
+    if method.name == "integrated_gradients":
+        return 3.0 * size.n_classes * float(options.get("n_steps", DEFAULT_STEPS))
+    return 3.0 * size.n_classes if method.name == "gradient_x_input" else 0.0
 
 
 def _lost_members(rows: Iterable[Row], folder: Path) -> set[Path]:

@@ -127,24 +127,32 @@ class Grid:
     def lose(self, culprit: Cell | None = None) -> list[GivenUp]:
         """Queue what was under way again after a worker died; return the cells to try no more.
 
-        Nobody knows which of them was the cause, so they are to be run alone; unless a cluster names the culprit,
-        which has killed several workers by then.
+        Nobody knows which of them was the cause, so they are to be run alone; unless a cluster names the one at which
+        workers died. That one comes last, and the others as if nothing had happened.
         """
         lost = list(self._under_way.values())
         self._under_way.clear()
         for cell in lost:
             self._seconds_lost[cell.place] += time.monotonic() - self._begun[cell.place]
-        if culprit is not None:
-            innocent = [cell for cell in lost if cell.place != culprit.place]
-            self._ready.extendleft(cell for cell in innocent if cell.is_ensemble)
-            self._members.extendleft(cell for cell in innocent if not cell.is_ensemble)
-            why = "its workers died again and again, perhaps for lack of memory"
-            return [GivenUp(culprit, why, self._seconds_lost[culprit.place])]
-        if len(lost) == 1:
-            place = lost[0].place
-            self._losses[place] += 1
-            if self._losses[place] >= LOSSES_ALLOWED:
+        given_up = []
+        blamed = lost[0] if culprit is None and len(lost) == 1 else culprit
+        if blamed is not None:
+            self._losses[blamed.place] += 1
+            if self._losses[blamed.place] >= LOSSES_ALLOWED:
+                lost = [cell for cell in lost if cell.place != blamed.place]
                 why = f"its worker died {LOSSES_ALLOWED} times, perhaps for lack of memory"
-                return [GivenUp(lost[0], why, self._seconds_lost[place])]
-        self._suspects += lost
-        return []
+                given_up.append(GivenUp(blamed, why, self._seconds_lost[blamed.place]))
+        if culprit is None:
+            self._suspects += lost
+        else:
+            self._queue_again(lost, last=culprit)
+        return given_up
+
+    def _queue_again(self, cells: list[Cell], last: Cell) -> None:
+        """Queue cells where they were, but one behind all others."""
+        for cell in reversed(cells):
+            queue = self._ready if cell.is_ensemble else self._members
+            if cell.place == last.place:
+                queue.append(cell)
+            else:
+                queue.appendleft(cell)

@@ -181,8 +181,8 @@ class _Run:
                 self._store(result)
         except WorkerLostError as error:
             culprit = None if error.job is None else error.job.cell
-            one_at_a_time = ", one at a time" if culprit is None else ""
-            self._say(f"A worker died; the cells that were under way are tried again{one_at_a_time}.")
+            again = "one at a time" if culprit is None else f"{culprit.title}, at which it died, last"
+            self._say(f"A worker died; the cells that were under way are tried again, {again}.")
             self._give_up(self._grid.lose(culprit))
             # A member that was given up may have been the last that an ensemble waited for.
             self._give_up(self._grid.hopeless())

@@ -28,6 +28,7 @@ class Size(NamedTuple):
     n_train: int
     n_test: int
     n_timepoints: int
+    n_classes: int
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,14 @@ class DataSpec:
         """Return how large it is: as the archive states it, else by loading it; None where it can't be loaded."""
         entry = WEB_TRAFFIC if self.name == WEB_TRAFFIC.name else find(self.name)
         if self.generator is None and entry is not None and entry.length is not None:
-            return Size(entry.n_train, entry.n_test, entry.length)
+            return Size(entry.n_train, entry.n_test, entry.length, entry.n_classes)
         try:
             train, test = self.load(path)
         except Exception:
             # Its cells will say what is wrong with it; a plan goes on without.
             return None
-        return Size(len(train), len(test), int(max(train.lengths.max(), test.lengths.max())))
+        longest = int(max(train.lengths.max(), test.lengths.max()))
+        return Size(len(train), len(test), longest, len(train.classes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""

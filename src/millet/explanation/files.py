@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millet.atomic import atomic_path
-from millet.errors import StorageError, lookup
+from millet.errors import FileMissingError, StorageError, lookup
 from millet.explanation.document import NUMBERS, describe, parse, plain, read_document, refuse
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     read = lookup("suffix for loading an explanation", Path(path).suffix.lower(), READERS)
     try:
         file = Path(path).open("rb")  # noqa: SIM115 - closed below; only opening may fail so
+    except FileNotFoundError:
+        raise FileMissingError(f"{path} does not exist.") from None
     except OSError as error:
         raise StorageError(f"{path} can't be read: {error.strerror or error}.") from None
     with file:

@@ -61,14 +61,14 @@ def logits_of(model: Any, X: Any, n_cases: int, *, removed: Mask | None = None, 
     >>> logits_of(lambda X: [[series.sum(), 0.0] for series in X], np.ones((1, 1, 5)), 1)
     array([[5., 0.]])
     """
-    model = _owner_of(model)
+    model = owner_of(model)
     name, call = _output_of(model)
     if removed is not None:
         return _checked(name, _called(name, lambda series: model.logits(series, removed=removed), X, ""), n_cases)
     return _checked(name, _called(name, call, _as_known(model, X), advice), n_cases)
 
 
-def _owner_of(model: Any) -> Any:
+def owner_of(model: Any) -> Any:
     """Return the estimator whose method `predict_proba` was passed in its place, or the model itself."""
     owner = getattr(model, "__self__", None)
     return owner if getattr(model, "__name__", "") == "predict_proba" and hasattr(owner, "predict_proba") else model
@@ -82,11 +82,11 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
         return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(X))
     if hasattr(model, "decision_function"):
         return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(X))
-    torch = sys.modules.get("torch")  # what is a module has imported it
-    if torch is not None and isinstance(model, torch.nn.Module):
+    networks = sys.modules.get("millet.nn")  # who has a network has imported it
+    if networks is not None and isinstance(model, networks.MilletNetwork):
         raise ParameterError(
-            f"The model must be {WANTED}; got the torch module {owner}. A MilletNetwork becomes a classifier by "
-            "MilletClassifier.of_networks(network); of another module, pass a function that calls it."
+            f"The model must be {WANTED}; got a MilletNetwork, of which "
+            "MilletClassifier.of_networks(network) makes a classifier."
         )
     if callable(model):
         name = getattr(model, "__name__", owner)

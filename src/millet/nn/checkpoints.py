@@ -66,9 +66,10 @@ def load_authors_checkpoint(
     """Read a checkpoint of the authors' released code.
 
     Backbone, channels, classes and pooling are told by the names and shapes in the file, with two exceptions.
-    Additive and Conjunctive have the same parameters: between these the path decides if it holds one of the words;
-    otherwise the file is taken for Conjunctive, with a warning. And no file tells the padding of its convolutions.
-    The released code replicates the edges unless it is told otherwise; the paper's GAP baselines padded with zeros.
+    Additive and Conjunctive have the same parameters: between these the name of the file, or of its folder, decides
+    if it holds one of the words; otherwise the file is taken for Conjunctive, with a warning. And no file tells the
+    padding of its convolutions. The released code replicates the edges unless it is told otherwise; the paper's GAP
+    baselines padded with zeros.
     `MilletClassifier.of_networks` makes a classifier of what is read, for predictions, evidence and metrics.
 
     Parameters
@@ -137,7 +138,10 @@ def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
         raise StorageError(
             f"{path} is not a file of weights that torch can read, or is cut off ({reason})."
         ) from None
-    networks = {prefix: parts for prefix, parts in _networks_in(state).items() if all(parts.values())}
+    try:
+        networks = {prefix: parts for prefix, parts in _networks_in(state).items() if all(parts.values())}
+    except RecursionError:
+        raise StorageError(f"{path} nests without end: not a released checkpoint.") from None
     if not networks:
         raise StorageError(f"{path} has no `feature_extractor.*` and `pool.*` weights: not a released checkpoint.")
     if len(networks) > 1:
@@ -193,7 +197,7 @@ def _pooling_of(pool: Mapping[str, Tensor], path: Path, asked: str | None) -> st
     if asked is not None:
         lookup("pooling", asked, {"additive": None, "conjunctive": None})
         return asked
-    for part in reversed(path.parts):  # the nearest word counts
+    for part in (path.name, path.parent.name):
         for name in ("additive", "conjunctive"):
             if name in part.lower():
                 return name

@@ -6,7 +6,6 @@ Out: `BagOutput`: one forward pass gives the prediction and its evidence.
 
 from __future__ import annotations
 
-import copy
 import inspect
 import math
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any, TypeVar, final
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from millet.checks import integer, number
 from millet.errors import ParameterError, SeriesError, lookup
@@ -30,6 +30,7 @@ T = TypeVar("T", bound=nn.Module)
 
 # Encodings of longer series take much memory, and little time beside the network.
 REMEMBERED_TIMEPOINTS = 20_000
+HALF = (torch.bfloat16, torch.float16)
 # What a pooling returns.
 EVIDENCE_AXES = {
     "logits": ("B", "n_classes"),
@@ -147,7 +148,8 @@ class MilletNetwork(nn.Module):
             return self._show_evidence(z, lengths, positions)
         # Evidence adds up to the logits, whatever the embeddings were computed in.
         with torch.autocast(x.device.type, enabled=False) if _autocasting(x.device) else nullcontext():
-            return self._show_evidence(z.to(torch.promote_types(x.dtype, torch.float32)), lengths, positions)
+            precise = torch.promote_types(torch.promote_types(x.dtype, z.dtype), torch.float32)
+            return self._show_evidence(z.to(precise), lengths, positions)
 
     def _show_evidence(self, z: Tensor, lengths: Tensor | None, positions: Tensor | None) -> BagOutput:
         z = z.transpose(1, 2)  # (B, D, T) -> (B, T, D)
@@ -202,9 +204,12 @@ class MilletNetwork(nn.Module):
 
     def _pool(self, z: Tensor, valid: Tensor | None) -> BagOutput:
         weight = next(self.pooling.parameters(), z)
-        is_half = weight.is_floating_point() and weight.dtype.itemsize < z.dtype.itemsize and not self.training
-        pooling = copy.deepcopy(self.pooling).to(z.dtype) if is_half else self.pooling
-        output = pooling(z, valid)
+        if self.training or weight.dtype == z.dtype or weight.dtype not in HALF:
+            output = self.pooling(z, valid)
+        else:
+            weights = dict(self.pooling.named_parameters()) | dict(self.pooling.named_buffers())
+            precise = {name: w.to(z.dtype) if w.is_floating_point() else w for name, w in weights.items()}
+            output = functional_call(self.pooling, precise, (z, valid))
         n_cases, n_timepoints, _ = z.shape
         if not isinstance(output, BagOutput):
             raise ParameterError(

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from millet.bags import Bags, as_bags
 from millet.containers import is_table
-from millet.contract import EvidenceClassifier
 from millet.errors import ParameterError
-from millet.metrics.models import logits_of
+from millet.metrics.models import logits_of, owner_of
+
+if TYPE_CHECKING:
+    from millet.contract import EvidenceClassifier
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -103,7 +105,7 @@ class EvidenceSubject(Subject):
     """A classifier of MILLET's that is no network: it prepares values, and deletes timepoints, by itself."""
 
     def __init__(self, model: EvidenceClassifier, X: Any, batch_size: int) -> None:
-        self._model = model
+        self._model, self._batch_size = model, batch_size
         # Only lengths and values as they came are read of these; not normalised, large ones would be refused.
         super().__init__(model._checked_cases(X, normalise=True), model.classes_, batch_size)
 
@@ -113,8 +115,13 @@ class EvidenceSubject(Subject):
 
     def ask_shortened(self, values: Array, kept: NDArray[np.bool_]) -> Floats:
         """Delete timepoints where the model does so: after it has prepared the values."""
-        repeated = np.broadcast_to(values, (len(kept), *values.shape))
-        return logits_of(self._model, repeated, len(kept), removed=~kept)
+        starts = range(0, len(kept), self._batch_size)  # series are whole when they are handed over
+        chunks = [kept[start : start + self._batch_size] for start in starts]
+        logits = [
+            logits_of(self._model, np.broadcast_to(values, (len(c), *values.shape)), len(c), removed=~c)
+            for c in chunks
+        ]
+        return np.concatenate(logits)
 
     def _ask(self, values: Array) -> Floats:
         return logits_of(self._model, values, len(values))
@@ -156,13 +163,15 @@ def make_subject(model: Any, X: Any, batch_size: int) -> Subject:
         Series to ask about at once.
     """
     # Neither can be what it is unless its module has been imported: torch is not loaded to find out.
+    model = owner_of(model)
     classifier, torch = sys.modules.get("millet.classifier"), sys.modules.get("torch")
+    contract = sys.modules.get("millet.contract")
     is_classifier = classifier is not None and isinstance(model, classifier.MilletClassifier)
     if is_classifier or (torch is not None and isinstance(model, torch.nn.Module)):
         from millet.posthoc.networks import classifier_subject, module_subject
 
         make = classifier_subject if is_classifier else module_subject
         return make(model, X, batch_size)
-    if isinstance(model, EvidenceClassifier):
+    if contract is not None and isinstance(model, contract.EvidenceClassifier):
         return EvidenceSubject(model, X, batch_size)
     return CallableSubject(model, X, batch_size)

@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from millet.report.names import ROCKETS
 from millet.report.rows import OWN, Run
+
+# Methods that look into a network.
+OF_NETWORKS = ("cam", "gradient_x_input", "integrated_gradients")
 
 
 class Count(NamedTuple):
@@ -63,6 +67,9 @@ def _tables(run: Run, what: str) -> list[Mapping[str, Any]]:
 
 
 def _explains(method: Mapping[str, Any], model: Mapping[str, Any]) -> bool:
-    """Return whether another method than the model's own is to explain a model."""
-    poolings = method.get("poolings")
-    return method.get("name") != OWN and (not isinstance(poolings, list) or model.get("pooling") in poolings)
+    """Return whether another method than the model's own is to explain a model; as `millet.benchmark` decides it."""
+    name, poolings = str(method.get("name")), method.get("poolings")
+    parts = str(model.get("pooling")).split("+")
+    fits = not isinstance(poolings, list) or all(pooling in poolings for pooling in parts)
+    is_network = len(parts) == 1 and model.get("backbone") not in ROCKETS
+    return name != OWN and fits and (is_network or name not in OF_NETWORKS)

@@ -44,8 +44,8 @@ READING = (
     "results that the authors and others have published. Only the reasons in the first two tables are typed "
     "(`results/reasons.toml`).",
     "Three things to know before you read on:",
-    '- Most runs follow the recipe "fast", a tenth of the paper\'s steps, with one to three networks instead of '
-    "five. Every table names how much of the paper's grid it covers.\n"
+    "- Every table names how much of the paper's grid it covers; *At a glance* says which runs follow another recipe "
+    'than the paper\'s, such as "fast" with a tenth of its steps, or have fewer networks.\n'
     "- *The authors'*, in the table of claims, is what their single networks give on the same datasets, where there "
     "are such figures, else what the paper prints.\n"
     "- *Inside spread*: does the mean of our networks lie between the least and the greatest of the authors' five "

@@ -47,11 +47,11 @@ def model_facts(classifier: Any) -> dict[str, object]:
         Label to value, in the order to show them.
     """
     summary = classifier.training_summary_
-    return {
-        **classifier.facts(),
-        "Trained on": f"{summary['n_cases']:,} cases",
-        "Training time": f"{summary['seconds']:,.0f} s",
-    }
+    facts: dict[str, object] = classifier.facts()
+    if not summary["n_cases"]:  # networks from elsewhere, of whose training nobody knows
+        return facts
+    training = {"Trained on": f"{summary['n_cases']:,} cases", "Training time": f"{summary['seconds']:,.0f} s"}
+    return facts | training
 
 
 def describe_scores(metrics: Mapping[str, object]) -> list[dict[str, Any]]:
