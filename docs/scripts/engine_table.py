@@ -20,12 +20,11 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tables" / "engine.md"
 NOTE = (
     "`benchmarks/engine.py` measures, in one process and by turns, and `docs/scripts/engine_table.py` writes this "
-    "page from its rows in `results/engine.json`. A batch has 16 series of 1008 timepoints, but for the "
-    "tables of growth: by length, batches of one series; by batch size, 250 timepoints; by channels and classes, 4 "
-    "series of 500. An epoch "
-    "here goes over 64 of WebTraffic's 500 training cases, and inference with evidence over 48. GFLOP/s count the "
-    "operations of the plain network, whatever was really computed; *of peak* is their part of the best convolution "
-    "of the machine."
+    "page from its rows in `results/engine.json`. A batch has 16 series of 1008 timepoints. In the tables "
+    "of growth it has one series by length, 250 timepoints by batch size, and 4 series of 500 by channels and "
+    "classes. An epoch here goes over 64 of WebTraffic's 500 training cases, and inference with evidence over 48. "
+    "GFLOP/s count the operations of the plain network, whatever was really computed; *of peak* is their part of "
+    "the best convolution of the machine."
 )
 # What was tried for goals that were missed on some processor; by the beginning of the figure's name.
 TRIED = {
