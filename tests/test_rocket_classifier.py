@@ -77,7 +77,7 @@ def test_explain_and_predict_say_the_same(bumps, fitted):
 @settings(max_examples=4, deadline=None)
 @given(data=st.data())
 def test_evidence_adds_up_for_unequal_series_alone_as_in_a_batch(features, head, data):
-    lengths = data.draw(st.lists(st.integers(1, 60), min_size=4, max_size=6).filter(lambda found: max(found) > 1))
+    lengths = data.draw(st.lists(st.integers(1, 60), min_size=4, max_size=6).filter(lambda found: max(found) > 2))
     n_channels, n_classes = data.draw(st.integers(1, 3)), data.draw(st.integers(2, 3))
     spread = data.draw(st.sampled_from(sorted(SPREADS)))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -303,7 +303,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _warn_of_doubts(self, X: Any, longest: int) -> None:
         """Say what is doubtful of series that a user asked about."""
         warn_of_placeholders(X)
-        if longest == 1 < self.n_timepoints_in_:
+        is_list = isinstance(X, list | tuple)  # whose items are cases, no doubt
+        if longest == 1 < self.n_timepoints_in_ and not is_list:
             warn_user(
                 f"Every series has a single timepoint, where those in training had up to {self.n_timepoints_in_}: a "
                 "row of X is a case, not a timepoint. For one series of one channel, pass X.T."

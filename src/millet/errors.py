@@ -93,7 +93,7 @@ class StorageError(MilletError, ValueError):
     """A saved model that is damaged, incomplete, foreign or too new."""
 
 
-class FileMissingError(StorageError, FileNotFoundError):
+class FileMissingError(FileNotFoundError, StorageError):
     """A file that is to be read is not there."""
 
 
