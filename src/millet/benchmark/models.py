@@ -19,6 +19,7 @@ from millet.errors import MilletError, MissingExtraError, ParameterError, lookup
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.posthoc import METHODS, explain
 from millet.posthoc.coalitions import SAMPLINGS
+from millet.report.names import OF_NETWORKS
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS
 from millet.zoo import recognise
 
@@ -27,8 +28,6 @@ NETWORK_SETTINGS = ("padding", "positions", "dropout")
 PLURALS = {
     "backbone": "backbones", "pooling": "poolings", "features": "features", "head": "heads", "spread": "spreads",
 }  # fmt: skip
-# What they look at are networks: gradients, and class activations.
-OF_NETWORKS = ("cam", "gradient_x_input", "integrated_gradients")
 # A mean over time of what a linear function of convolutions says at each timepoint is Instance pooling.
 POOLING_OF_ROCKETS = "instance"
 

@@ -25,6 +25,8 @@ MODELS = tuple(f"{pooling}-{backbone}" for backbone in BACKBONES for pooling in 
 PAPER_EPOCHS = 1500
 RECIPE_EPOCHS = {"paper": PAPER_EPOCHS, "fast": 150}
 
+# Methods that look into a network: at its gradients, or its class activations.
+OF_NETWORKS = ("cam", "gradient_x_input", "integrated_gradients")
 ROCKETS = {
     "minirocket": "MiniRocket",
     "multirocket": "MultiRocket",

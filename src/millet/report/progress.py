@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from millet.report.names import ROCKETS
+from millet.report.names import OF_NETWORKS, ROCKETS
 from millet.report.rows import OWN, Run
-
-# Methods that look into a network.
-OF_NETWORKS = ("cam", "gradient_x_input", "integrated_gradients")
 
 
 class Count(NamedTuple):
