@@ -29,6 +29,7 @@ from millet.nn.convolution import Affine, SameConv1d, extend, lowered
 # Gradients, which are slower the direct way, save more.
 FEWEST_BLOCKS = {"training": {20: 8, 8: 128}, "inference": {20: 24}}
 SHORTEST = 32
+NARROW = 16
 PRECISIONS = (torch.float32, torch.float64, torch.bfloat16)
 
 
@@ -160,7 +161,7 @@ class _SpectralConvolution(torch.autograd.Function):
             windows = _windows(x, cut, n_taps)  # (C * N, window)
             spectrum = (waves.of_window @ windows.T).view(cut.size // 2 + 1, 2 * x.shape[1], -1)  # (F, 2C, N)
             filters = _filters(kernel, waves).to(x.dtype)  # (F, 2O, 2C)
-            product = torch.bmm(filters, spectrum)  # (F, 2O, N)
+            product = _products(filters, spectrum)  # (F, 2O, N)
             results = product.view(len(waves.of_result), -1).T @ waves.of_result  # (O * N, hop)
         ctx.save_for_backward(spectrum, filters)
         ctx.sizes = len(x), n_taps, kernel.dtype
@@ -178,12 +179,20 @@ class _SpectralConvolution(torch.autograd.Function):
         of_product = (waves.of_result @ rows.T).view(len(spectrum), filters.shape[1], -1)  # (F, 2O, N)
         of_x = None
         if ctx.needs_input_grad[0]:
-            of_spectrum = torch.bmm(filters.transpose(1, 2), of_product)  # (F, 2C, N)
+            of_spectrum = _products(filters.transpose(1, 2), of_product)  # (F, 2C, N)
             of_windows = of_spectrum.view(len(waves.of_window), -1).T @ waves.of_window  # (C * N, window)
             of_x = _overlapped(of_windows, n_cases, cut, n_taps)[:, :, : n_timepoints + n_taps - 1]
         of_filters = torch.bmm(of_product, spectrum.transpose(1, 2))  # (F, 2O, 2C)
         of_kernel = _kernels(of_filters.to(waves.of_taps.dtype), waves)
         return of_x, of_kernel.to(dtype), gradient.sum((0, 2), dtype=dtype)
+
+
+def _products(left: Tensor, right: Tensor) -> Tensor:
+    """Multiply (F, I, J) by (F, J, N): one product for each frequency."""
+    if right.shape[2] >= NARROW:
+        return torch.bmm(left, right)
+    # Libraries compute rows of a result as vectors. Those of N values would be short, those of I values are long.
+    return torch.bmm(right.transpose(1, 2), left.transpose(1, 2)).transpose(1, 2).contiguous()
 
 
 def _filters(kernel: Tensor, waves: Waves) -> Tensor:
