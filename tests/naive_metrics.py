@@ -130,6 +130,8 @@ def spearman(one, other):
 
 
 def top_overlap(one, other, percent):
+    if len(set(one)) == 1 or len(set(other)) == 1:
+        return float("nan")
     count = max(1, percent * len(one) // 100)
     return len(set(most_relevant_first(one)[:count]) & set(most_relevant_first(other)[:count])) / count
 

@@ -326,6 +326,22 @@ def test_scikit_learn_models_are_read_by_their_log_probabilities():
     np.testing.assert_allclose(curve[:, 1], expected, atol=1e-9)
 
 
+def test_a_target_is_a_label_where_the_model_or_the_explanation_knows_labels(classifier, bumps):
+    X, y = RNG.normal(size=(30, 12)), np.array([3, 1, 2] * 10)
+    by_number, by_word = (
+        LogisticRegression().fit(X, y),
+        LogisticRegression().fit(X, np.array(["x", "a", "b", "c"])[y]),
+    )
+    last = perturbation_curve(by_number.predict_log_proba, X, X, target=2, removal="mean")
+    np.testing.assert_allclose(perturbation_curve(by_number, X, X, target=3, removal="mean"), last, atol=1e-9)
+    np.testing.assert_allclose(perturbation_curve(by_word, X, X, target=["c"] * 30, removal="mean"), last, atol=1e-9)
+    series = bumps[0][:4]
+    named = classifier.explain(series, class_names=["up", "down"])
+    by_code = perturbation_curve(classifier.logits, series, named.scores, target=1, removal="mean")
+    by_name = perturbation_curve(classifier, series, named, target="down", removal="mean")
+    np.testing.assert_allclose(by_name, by_code, atol=1e-5)
+
+
 def test_decision_functions_are_read_and_two_classes_share_one_number():
     X, y = RNG.normal(size=(30, 12)), np.arange(30) % 2
     model = LinearSVC().fit(X, y)
@@ -417,9 +433,9 @@ def test_a_model_that_needs_one_length_gets_advice():
         ({"scores": np.ones((3, 5, 20))}, ParameterError, r"\(3, 3, 20\)"),
         ({"scores": 1.0}, ParameterError, r"got shape \(\)"),
         ({"scores": "abc"}, ParameterError, "array of numbers"),
-        ({"target": 3}, LabelError, "between 0 and 2"),
+        ({"target": 3}, LabelError, "No class 3; the classes are 0, 1, 2"),
         ({"target": [0, 1]}, LabelError, "each of the 3 cases"),
-        ({"target": ["a", "b", "c"]}, LabelError, "class_codes"),
+        ({"target": ["a", "b", "c"]}, LabelError, "No class 'a'"),
         ({"fractions": [0.5, 1.0]}, ParameterError, "above 0 and below 1"),
         ({"fractions": []}, ParameterError, "above 0 and below 1"),
         ({"fractions": [0.2, 0.1]}, ParameterError, "increase"),

@@ -283,5 +283,6 @@ def _score_scores(row: Row, chosen: set[str], evidence: _Evidence) -> None:
             row.add_mean(name, values, "all scores are 0, or there is a single one")
     if "agreement" in chosen:
         found = agreement(evidence.members, lengths=evidence.lengths)
-        row.add_mean("agreement_rank_correlation", found.rank_correlation, "a member's scores are constant")
-        row.add_mean("agreement_top_overlap", found.top_overlap)
+        constant = "a member's scores are constant"
+        row.add_mean("agreement_rank_correlation", found.rank_correlation, constant)
+        row.add_mean("agreement_top_overlap", found.top_overlap, constant)

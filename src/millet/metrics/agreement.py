@@ -73,7 +73,7 @@ def top_overlap(
     Returns
     -------
     ndarray of shape (n_cases,)
-        From 0 to 1; by chance about `fraction`.
+        From 0 to 1; by chance about `fraction`. NaN where either is constant, since it names no timepoints.
 
     Examples
     --------
@@ -84,10 +84,12 @@ def top_overlap(
     ends = as_lengths(lengths, *one.shape)
     part = number("fraction", fraction, above=0, below=1)
     counts = np.maximum(parts_of(np.array([part]), ends)[:, 0], 1)
-    shared = np.zeros(len(one))
+    shared = np.full(len(one), np.nan)
     for case, (end, count) in enumerate(zip(ends.tolist(), counts.tolist(), strict=True)):
-        first_top, second_top = (most_relevant_first(scores[case, :end])[:count] for scores in (one, other))
-        shared[case] = np.isin(first_top, second_top).mean()
+        both = one[case, :end], other[case, :end]
+        if all(np.ptp(scores) for scores in both):
+            first_top, second_top = (most_relevant_first(scores)[:count] for scores in both)
+            shared[case] = np.isin(first_top, second_top).mean()
     return shared
 
 

@@ -98,8 +98,8 @@ def faithfulness(
     divisor : float, optional
         See `aopc`.
     random_state : int, default=0
-        Seed of the random orders. Each case has generators of its own, seeded by this and the case's number, so that
-        its orders depend neither on `batch_size` nor on what other cases there are.
+        Seed of the random orders. Each case has generators of its own, seeded by this and by its position in X, so
+        that its orders depend neither on `batch_size` nor on what the other cases are.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def faithfulness_of(
     """Do what `faithfulness` does, for a model that was asked about the whole series already."""
     steps = as_fractions(fractions)
     n_random = integer("n_orders", n_orders, at_least=1)
-    codes = subject.targets(target)
+    codes = subject.targets(target, scores)
     lengths = subject.lengths
     orders = [order_by(subject.scores_of(scores, codes), lengths)]
     orders += [random_order(lengths, subject.random_state, order) for order in range(n_random)]

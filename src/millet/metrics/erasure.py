@@ -103,7 +103,7 @@ def lost_probability(
     fractions: Sequence[float] = ERASURE_FRACTIONS,
 ) -> Floats:
     """Return the mean loss of the target's probability when the evidence goes, or (`keep`) when all else goes."""
-    codes = subject.targets(target)
+    codes = subject.targets(target, scores)
     order = order_by(subject.scores_of(scores, codes), subject.lengths, reverse=keep)
     lengths = subject.lengths[:, None]
     counts = np.maximum(parts_of(as_fractions(fractions), subject.lengths), 1)

@@ -1,6 +1,6 @@
 """What metrics are given: every array is judged here, once.
 
-In:  scores, known relevance, lengths, targets and fractions, as the user has them.
+In:  scores, known relevance, lengths and fractions, as the user has them.
 Out: arrays of the promised shape and type, or an error that says what came and what was wanted.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from millet.errors import LabelError, ParameterError
+from millet.errors import ParameterError
 from millet.explanation import Explanation
 
 Floats = NDArray[np.float64]
@@ -75,25 +75,6 @@ def as_lengths(lengths: ArrayLike | None, n_cases: int, n_timepoints: int) -> In
         raise ParameterError(
             f"lengths must be {n_cases} integers from 1 to n_timepoints = {n_timepoints}, one a case; got "
             f"{array.dtype} of shape {array.shape}" + (f", {array.min()} to {array.max()}." if fits else ".")
-        )
-    return array.astype(np.int64)
-
-
-def as_targets(target: ArrayLike, n_cases: int, n_classes: int) -> Integers:
-    """Return one class a case, as its position among the model's outputs."""
-    array = np.asarray(target)
-    if array.ndim == 0:
-        array = np.full(n_cases, array)
-    if array.shape != (n_cases,) or array.dtype.kind not in "iu":
-        raise LabelError(
-            f"target must be one class position, or one for each of the {n_cases} cases; got {array.dtype} of shape "
-            f"{array.shape}. For labels, pass Explanation.class_codes(labels)."
-        )
-    outside = (array < 0) | (array >= n_classes)
-    if outside.any():
-        raise LabelError(
-            f"target must lie between 0 and {n_classes - 1}, since the model has {n_classes} classes; got "
-            f"{int(array[outside][0])} for case {int(outside.argmax())}."
         )
     return array.astype(np.int64)
 

@@ -68,8 +68,9 @@ def perturbation_curve(
         The series. The model is given batches of the same kind.
     scores : Explanation, or array-like of shape (n_cases, n_timepoints) or (n_cases, n_classes, n_timepoints)
         The evidence for the target class, or for each class. Beyond the end of a case it is ignored.
-    target : int or array-like of int, shape (n_cases,), optional
-        The class, as a position among the model's outputs; by default what the model predicts for the whole series.
+    target : label, sequence of labels, or None
+        The class, or one for each case; by default what the model predicts for the whole series. Of a function, or
+        another model without `classes_`, the labels are positions among its outputs.
     fractions : sequence of float
         What part of the timepoints is gone after each step.
     removal : {"remove", "mean", "interpolate", "noise"}
@@ -97,7 +98,7 @@ def perturbation_curve(
     """
     steps = as_fractions(fractions)
     subject = Subject(model, X, removal=removal, batch_size=batch_size, random_state=random_state, progress=progress)
-    codes = subject.targets(target)
+    codes = subject.targets(target, scores)
     chosen = subject.scores_of(scores, codes)
     readings = subject.read(codes, [order_by(chosen, subject.lengths)], parts_of(steps, subject.lengths))
     curve: Floats = changes(readings.logit, read_class(subject.logits, codes).logit)[0]

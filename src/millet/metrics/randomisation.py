@@ -28,7 +28,7 @@ class Similarity(NamedTuple):
     absolute_rank_correlation : ndarray
         The same of their sizes, since scrambling may turn all signs.
     top_overlap : ndarray
-        The part of the 10 % most relevant timepoints that both share.
+        The part of the 10 % most relevant timepoints that both share; NaN likewise.
     """
 
     rank_correlation: Floats

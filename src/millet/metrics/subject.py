@@ -20,8 +20,9 @@ from millet.checks import integer
 from millet.containers import as_cases, is_table
 from millet.errors import ParameterError, lookup
 from millet.explanation import Explanation
-from millet.metrics.inputs import Floats, Integers, Mask, as_numbers, as_targets
-from millet.metrics.models import deletes_timepoints, logits_of
+from millet.explanation.targets import find_codes
+from millet.metrics.inputs import Floats, Integers, Mask, as_numbers
+from millet.metrics.models import deletes_timepoints, logits_of, owner_of
 from millet.metrics.removal import REMOVALS, delete
 from millet.watching import someone_watches
 
@@ -105,12 +106,19 @@ class Subject:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def targets(self, target: ArrayLike | None) -> Integers:
-        """Return one class position a case; the predicted class by default."""
+    def targets(self, target: ArrayLike | None, scores: Any = None) -> Integers:
+        """Return the position of one class a case; the predicted class by default.
+
+        An `Explanation` knows the labels, and perhaps names; else the model may. Of a function, positions are the
+        labels.
+        """
         if target is None:
             predicted: Integers = np.argmax(self.logits, axis=1)
             return predicted
-        return as_targets(target, len(self), self.logits.shape[1])
+        if isinstance(scores, Explanation):
+            return find_codes(target, scores.classes, scores.class_names, len(self))
+        labels = getattr(owner_of(self._model), "classes_", range(self.logits.shape[1]))
+        return find_codes(target, np.asarray(labels), tuple(map(str, labels)), len(self))
 
     def scores_of(self, scores: Any, target: Integers) -> Floats:
         """Return the scores of the target class, (n_cases, n_timepoints), from those or from scores per class."""
