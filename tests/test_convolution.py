@@ -73,13 +73,15 @@ def test_lengths_that_fill_the_batch_pad_as_no_lengths_do(padding, length, left,
 @given(
     length=st.integers(1, 60), left=st.integers(0, 70), right=st.integers(0, 70), swapped=st.booleans(), seed=SEEDS
 )
-def test_replicated_edges_and_their_gradients_are_those_of_torch(length, left, right, swapped, seed):
+def test_replicated_edges_of_many_values_and_their_gradients_are_those_of_few(length, left, right, swapped, seed):
     x, _ = ragged_batch([length, length], 3, seed, dtype=torch.float64)
     weights = torch.randn(2, left + length + right, 3).transpose(1, 2) if swapped else 1.5
     found = []
-    for pad in (extend, lambda x, left, right, *_: F.pad(x, (left, right), mode="replicate")):
+    for many in (0, x.numel() + 1):
         given_x = x.clone().requires_grad_()
-        output = pad(given_x, left, right, None, "replicate")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("millet.nn.convolution.MANY_VALUES", many)
+            output = extend(given_x, left, right, None, "replicate")
         (output.square() * weights).sum().backward()
         found.append((output.detach(), given_x.grad))
     torch.testing.assert_close(*found)

@@ -33,6 +33,9 @@ def _wrap(index: Tensor, last: Tensor) -> Tensor:
     return index % (last + 1)
 
 
+# A CPU replicates the edges of fewer values as quickly by torch's own padding.
+MANY_VALUES = 32_768
+
 # Which timepoint of the case stands in for one outside it; zeros are the replicated edge, blanked afterwards.
 PADDINGS = {"replicate": _clamp, "zeros": _clamp, "reflect": _fold, "circular": _wrap}
 
@@ -56,7 +59,8 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     """
     source_of = lookup("padding", padding, PADDINGS)
     n_timepoints = x.shape[2]
-    if lengths is None and padding == "replicate" and x.device.type == "cpu" and not torch.compiler.is_compiling():
+    many = x.device.type == "cpu" and x.numel() >= MANY_VALUES and not torch.compiler.is_compiling()
+    if lengths is None and padding == "replicate" and many:
         replicated: Tensor = _Replication.apply(x, left, right)  # type: ignore[no-untyped-call]
         return replicated
     if lengths is None and padding in ("replicate", "zeros"):
