@@ -3,14 +3,14 @@
 In:  arrays, lists, data frames, tensors, memory maps.
 Out: `Bags`, read by `millet.training` and `millet.classifier` one batch at a time.
 
-This is the only place that judges series. What it does to values:
+Series are checked here and nowhere else. What happens to their values:
 
 - **NaN** at the end of a series, in all channels, ends it: the case is shorter. Any other NaN is a missing
   value and is filled on a straight line between its neighbours in time (the nearest one at the edges),
   channel by channel; a channel without any value becomes 0.
 - **z-normalisation** of each channel of each case on its own, over the observed values, with the sample
-  standard deviation; a constant channel becomes 0. It comes before filling: filled values do not count. Or each
-  channel by its mean and deviation over many cases, `ChannelScale`, which leaves levels between cases.
+  standard deviation; a constant channel becomes 0. It comes before filling: filled values do not count. Or, with
+  `ChannelScale`, each channel by its mean and deviation over many cases, which keeps differences between cases.
 
 Series in memory are prepared once; a memory map is prepared batch by batch, so it may be larger than memory.
 """
@@ -31,9 +31,9 @@ from millet.errors import SeriesError
 Array = NDArray[Any]
 Floats = NDArray[np.float32]
 
-# Cases are looked at in blocks of about this many values, so that judging a memory map needs little memory.
+# Cases are checked in blocks of about this many values, so that checking a memory map needs little memory.
 BLOCK_VALUES = 4_000_000
-# A deviation that is a smaller part of the mean is what rounding leaves of a constant.
+# A deviation below this fraction of the mean is the rounding error of a constant.
 NEGLIGIBLE = 1e-10
 
 
@@ -61,7 +61,7 @@ class Bags:
     n_channels : int
         The number of channels of every case.
     normalisation : bool or ChannelScale
-        Whether each channel of each case is z-normalised, or how channels are scaled in all cases alike.
+        Whether each channel of each case is z-normalised, or the scale of the channels of all cases.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Bags:
         return Batch(self._prepared[chosen][:, :, :width], lengths)
 
     def raw(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-        """Return the given cases as brought: float64 (B, C, T), NaN where missing or beyond the end."""
+        """Return cases as the user gave them: float64 (B, C, T), NaN where missing or beyond the end."""
         chosen = np.asarray(indices, dtype=np.int64)
         width = int(self.lengths[chosen].max())
         values = np.full((len(chosen), self.n_channels, width), np.nan)
@@ -112,7 +112,7 @@ class Bags:
         return values
 
     def fingerprint(self) -> str:
-        """Return a digest of the values as brought: the same for the same data in whatever container."""
+        """Return a digest of the values as the user gave them: the same data give the same one in any container."""
         digest = hashlib.sha256(f"{len(self)},{self.n_channels}".encode())
         for case in range(len(self)):
             values = np.asarray(self._source[case][:, : self.lengths[case]], dtype=np.float64)
@@ -125,7 +125,7 @@ class Bags:
     def channel_scale(self) -> ChannelScale:
         """Return the mean and the deviation of every channel over the observed values of all cases.
 
-        The deviation of a constant channel is 1, also where rounding left a trace of one.
+        The deviation of a constant channel is 1, even where rounding made it slightly more than 0.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Bags:
         means = sums / np.maximum(counts, 1)
         for case in range(len(self)):
             values = np.asarray(self._source[case][:, : self.lengths[case]], dtype=np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether it is finite
+            with np.errstate(over="ignore", invalid="ignore"):  # callers check whether it is finite
                 squares += np.nansum((values - means[:, None]) ** 2, axis=1)
         deviations = np.sqrt(squares / np.maximum(counts, 1))
         return ChannelScale(means, np.where(deviations > NEGLIGIBLE * np.abs(means), deviations, 1.0))
@@ -153,10 +153,10 @@ class Bags:
         return prepared
 
     def _prepare_unequal(self, cases: Array, lengths: NDArray[np.int64]) -> Floats:
-        """Prepare (B, C, T) cases of these lengths; zeros beyond each.
+        """Prepare (B, C, T) cases of these lengths, with zeros beyond each.
 
         Cases of one length are prepared together, never with padding: sums over padded rows round differently,
-        and a case would depend on its neighbours in the last bit.
+        and the last bits of a case would depend on its neighbours.
         """
         prepared = np.zeros(cases.shape, dtype=np.float32)
         for length in np.unique(lengths):
@@ -183,16 +183,16 @@ class Bags:
 
 
 def as_bags(X: Any, *, normalise: bool | ChannelScale = True) -> Bags:
-    """Check series of any container and make them `Bags`.
+    """Check series in any container and turn them into `Bags`.
 
     Parameters
     ----------
     X : array, list, data frame, tensor or memory map
         (n_cases, n_timepoints), (n_cases, n_channels, n_timepoints), or a list of series of unequal length,
-        each (n_timepoints,) or (n_channels, n_timepoints). A pandas data frame has one row a case and one
-        column a timepoint, or cells that hold whole series, one column a channel.
+        each (n_timepoints,) or (n_channels, n_timepoints). A pandas data frame has one row per case and one
+        column per timepoint, or cells that hold whole series and one column per channel.
     normalise : bool or ChannelScale, default=True
-        z-normalise each channel of each case; or scale the channels of all cases alike.
+        z-normalise each channel of each case, or scale the channels of all cases in the same way.
 
     Returns
     -------
@@ -223,21 +223,21 @@ def as_bags(X: Any, *, normalise: bool | ChannelScale = True) -> Bags:
 
 
 def remove_timepoints(batch: Batch, removed: NDArray[np.bool_]) -> tuple[Batch, NDArray[np.int64]]:
-    """Delete timepoints, so that the cases become shorter, and say where the others were.
+    """Delete timepoints, so that the cases become shorter, and return where the others were.
 
     Parameters
     ----------
     batch : Batch
         Cases of shape (B, C, T).
     removed : ndarray of bool, shape (B, T)
-        True where a timepoint goes. At least one of each case must stay.
+        True where a timepoint is deleted. Each case must keep at least one.
 
     Returns
     -------
     batch : Batch
         What is left, padded with zeros to the longest case.
     positions : ndarray of int64, shape (B, T)
-        Where each timepoint that is left stood before; beyond the end of a case these mean nothing.
+        The original position of each remaining timepoint; meaningless beyond the end of a case.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def remove_timepoints(batch: Batch, removed: NDArray[np.bool_]) -> tuple[Batch, 
     """
     gone = removed | (np.arange(batch.values.shape[2]) >= batch.lengths[:, None])
     lengths = np.sum(~gone, axis=1)
-    # Stable: those that stay come first, in the order of time.
+    # Stable: those that stay come first, in order of time.
     positions = np.argsort(gone, axis=1, kind="stable")[:, : int(lengths.max())]
     values = np.take_along_axis(batch.values, positions[:, None], axis=2)
     values[np.broadcast_to((np.arange(values.shape[2]) >= lengths[:, None])[:, None], values.shape)] = 0
@@ -256,7 +256,7 @@ def remove_timepoints(batch: Batch, removed: NDArray[np.bool_]) -> tuple[Batch, 
 
 
 def _observed_lengths(source: Array | list[Array]) -> NDArray[np.int64]:
-    """Return every length without trailing NaN; refuse infinities and cases without a value."""
+    """Return every case's length without trailing NaN; refuse infinities and cases without a value."""
     if isinstance(source, list):
         return np.array(
             [_lengths_of(case[None], position)[0] for position, case in enumerate(source)], dtype=np.int64
@@ -300,7 +300,7 @@ def _blocks(source: Array) -> Iterator[slice]:
 def _is_memory_mapped(array: Array) -> bool:
     owner: Any = array
     while owner is not None:
-        # Not np.memmap: what was computed from a map is of that class too, but lives in memory.
+        # Not np.memmap: whatever is computed from a map is of that class too, but is held in memory.
         if isinstance(owner, mmap.mmap):
             return True
         owner = getattr(owner, "base", None)
@@ -312,7 +312,7 @@ def _z_normalise(values: NDArray[np.float64], missing: bool) -> NDArray[np.float
     add = np.nansum if missing else np.sum
     lowest = np.fmin.reduce(values, axis=2, keepdims=True)
     highest = np.fmax.reduce(values, axis=2, keepdims=True)
-    # Scaled into [-1, 1], by a power of two and so without rounding: squares of very large or very small values
+    # Scaled into [-1, 1] by a power of two, hence without rounding: squares of very large or very small values
     # would leave the range of floats.
     exponent = np.frexp(np.maximum(np.abs(lowest), np.abs(highest)))[1]
     # Measured from the lowest value: a small range on a large offset keeps its digits, a constant is exactly 0.

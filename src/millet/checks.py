@@ -1,4 +1,4 @@
-"""Checks: parameters that users type, judged in one sentence each."""
+"""Checks of the parameters that users pass; each error is one sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def integer(name: str, value: Any, at_least: int) -> int:
 
 
 def jobs(value: Any) -> int:
-    """Return `n_jobs` as joblib counts: None is 1, -1 is one for each core, -2 leaves one core free, and so on.
+    """Return `n_jobs` as joblib takes it: None is 1, -1 is one per core, -2 leaves one core free, and so on.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def random_generator(random_state: Any) -> np.random.RandomState:
 
 
 def _as_float(value: Any) -> float:
-    """Return NaN, which fits no bounds, for what is no number, and infinity for what no float can hold."""
+    """Return a float: NaN, which fits no bounds, if value is not a number; infinity if no float can hold it."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return math.nan
     try:

@@ -46,7 +46,7 @@ def as_cases(X: Any) -> Array | list[Array]:
 
 
 def is_table(X: Any) -> bool:
-    """Return whether X is a 2-D array or a data frame with a value in each cell, and no series there.
+    """Return whether X is a 2-D array or a data frame whose cells hold single values, not series.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def is_table(X: Any) -> bool:
 def channel_columns(X: Any) -> list[str]:
     """Return what several channels are called: the columns of a frame of series, or of a frame for each case.
 
-    Nothing where there are no columns. A single channel can't be mixed up with another, whatever it is called.
+    Empty where there are no columns, or just one: a single channel can't be mixed up with another.
 
     Examples
     --------
@@ -83,9 +83,9 @@ def channel_columns(X: Any) -> list[str]:
 
 
 def are_same_channels(columns: list[str], others: list[str]) -> bool:
-    """Return whether columns may be the same channels: alike, or named in one of the two alone.
+    """Return whether columns may be the same channels: equal, or named in only one of the two.
 
-    Columns that a data frame only counts, 0, 1, 2 ..., are names where they stand in another order.
+    Columns that a data frame merely counts, 0, 1, 2 ..., are names only if the other has them in another order.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def are_same_channels(columns: list[str], others: list[str]) -> bool:
 
 
 def _is_arrow(item: Any) -> bool:
-    """Return whether this is a table of Arrow; asked without importing it."""
+    """Return whether this is an Arrow table, without importing Arrow."""
     return hasattr(item, "to_pydict")
 
 
@@ -107,7 +107,7 @@ def _plain(item: Any) -> Any:
     """Return tensors as arrays, masked arrays with NaN where they are masked, and all else as it is."""
     if isinstance(item, np.ma.MaskedArray):
         return np.ma.filled(item.astype(np.float64), np.nan)
-    if not hasattr(item, "detach"):  # no torch tensor; asked without importing torch
+    if not hasattr(item, "detach"):  # not a torch tensor; checked without importing torch
         return item
     try:
         return item.detach().cpu().numpy()
@@ -142,14 +142,14 @@ def _as_numbers(values: Any, what: str) -> Array:
 
 
 def _from_arrow(table: Any) -> Any:
-    """Return the channels of every case where the cells of a table are lists, else the table as it is."""
+    """Return the channels of every case if the table's cells are lists, else the table as it is."""
     columns = list(table.to_pydict().values())
     are_lists = bool(columns and columns[0]) and isinstance(columns[0][0], list)
     return [list(channels) for channels in zip(*columns, strict=True)] if are_lists else table
 
 
 def _check_levels(frame: Any) -> None:
-    """Refuse a frame whose rows may be cases or timepoints."""
+    """Refuse a frame whose rows could be either cases or timepoints."""
     if getattr(frame.index, "nlevels", 1) > 1:
         raise SeriesError(
             "X is a data frame with several levels of rows. If a row is a case, pass X.reset_index(drop=True). If it "
@@ -186,7 +186,7 @@ def _from_sequence(items: list[Any]) -> Array | list[Array]:
 
 
 def _check_columns_alike(items: list[Any]) -> None:
-    """Refuse data frames, one a case, whose columns have other names or another order: channels would be mixed up."""
+    """Refuse data frames, one per case, whose columns differ in name or order: channels would be mixed up."""
     first = channel_columns(items)
     for position, item in enumerate(items):
         columns = channel_columns([item])
@@ -222,7 +222,7 @@ def _as_case(item: Any, position: int) -> Array:
 
 
 def _in_order_of_time(frame: Any) -> Any:
-    """Return pandas' rows in the order of moments that index them, as files with a time column are read."""
+    """Return rows from pandas in order of their time index, if they have one, just as files are read."""
     index = frame.index
     is_time = getattr(index.dtype, "kind", "") in "Mm"
     return frame if not is_time or index.is_monotonic_increasing else frame.sort_index()

@@ -1,6 +1,6 @@
 """Errors: what went wrong, in one family.
 
-Every error says what came, what was wanted and what to do. All inherit from `MilletError` and from the
+Every error says what was given, what was wanted and what to do. All inherit from `MilletError` and from the
 built-in exception that a user of scikit-learn would expect, so `except ValueError` keeps working.
 """
 
@@ -46,7 +46,7 @@ class SeriesTypeError(SeriesError, TypeError):
 
 
 class LabelError(MilletError, ValueError):
-    """The labels can't be used: missing, of the wrong number, or a single class."""
+    """The labels can't be used: missing, not one per case, or all of one class."""
 
 
 class ParameterError(MilletError, ValueError):
@@ -54,7 +54,7 @@ class ParameterError(MilletError, ValueError):
 
 
 class UnknownNameError(MilletError, ValueError):
-    """A name that stands for nothing here."""
+    """A name that is not known here."""
 
 
 class DatasetFormatError(MilletError, ValueError):
@@ -94,7 +94,7 @@ class StorageError(MilletError, ValueError):
 
 
 class FileMissingError(FileNotFoundError, StorageError):
-    """A file that is to be read is not there."""
+    """A file to be read does not exist."""
 
 
 class TrainingError(MilletError, RuntimeError):
@@ -106,7 +106,7 @@ class MissingExtraError(MilletError, ImportError):
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and point at the line outside of this package that led here, however deep it is called."""
+    """Warn, pointing at the line outside this package that led here, however deep the call."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1
@@ -114,7 +114,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean ...?' for the nearest known name, or '' where none is near.
+    """Return ' Did you mean ...?' with the nearest known name, or '' if none is near.
 
     Examples
     --------
@@ -150,9 +150,9 @@ def import_extra(module: str, extra: str, feature: str) -> ModuleType:
     module : str
         The module to import.
     extra : str
-        The extra of this package that brings it.
+        The extra of this package that installs it.
     feature : str
-        What the user asked for, to begin the message with.
+        What the user asked for; the message begins with it.
     """
     try:
         return importlib.import_module(module)

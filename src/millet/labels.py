@@ -1,4 +1,4 @@
-"""Labels: whatever names classes becomes codes, and is judged here.
+"""Labels: whatever names the classes is checked here, and becomes codes.
 
 In:  labels of any type. Out: classes and codes, and names of classes, read by `millet.contract`.
 """
@@ -24,7 +24,7 @@ def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]
     Raises
     ------
     LabelError
-        If labels are missing, not one a case, continuous numbers, or all the same.
+        If labels are missing, not one per case, continuous numbers, or all the same.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def encode_labels(y: ArrayLike, n_cases: int) -> tuple[Array, NDArray[np.int64]]
             "Pass one label a case."
         )
     try:
-        with np.errstate(invalid="ignore"):  # infinities: refused in words, without a warning besides
+        with np.errstate(invalid="ignore"):  # infinities are refused by an error; no warning on top
             check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
     except (ValueError, TypeError) as error:
@@ -101,7 +101,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def name_classes(classes: Array, names: Sequence[str] | Mapping[Any, str]) -> tuple[str, ...]:
-    """Return a name for each class: those given in the order of the classes, or by label, else the label.
+    """Return a name for each class, given in the order of the classes or by label; by default the label.
 
     Examples
     --------

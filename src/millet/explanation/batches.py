@@ -1,6 +1,6 @@
-"""Fewer cases and more: which rows a user means, and how batches become one.
+"""Selecting and joining cases: which rows a user means, and how batches become one.
 
-In:  a key as NumPy knows them; explanations of batches.
+In:  a key, as for a NumPy array; explanations of batches.
 Out: row selections for `Explanation.__getitem__`, keywords for its constructor.
 """
 
@@ -54,7 +54,7 @@ def _check_range(rows: NDArray[Any], n_cases: int) -> None:
 
 
 def concatenated(explanations: Sequence[Explanation]) -> dict[str, Any]:
-    """Return the constructor's keywords for all cases; members are keywords, too."""
+    """Return the constructor's keywords for all cases; each of the members is such keywords, too."""
     explanations = list(explanations)
     if not explanations:
         raise ParameterError("concatenate needs at least one explanation; got none.")
@@ -86,7 +86,7 @@ def concatenated(explanations: Sequence[Explanation]) -> dict[str, Any]:
 
 
 def _case_numbers(explanations: list[Explanation]) -> NDArray[np.int64]:
-    """Return the numbers that the cases have, or count on where batches of several were all counted from 0."""
+    """Return the cases' own numbers, or count through where batches of several cases all count from 0."""
     from_0 = all(np.array_equal(explanation.cases, np.arange(len(explanation))) for explanation in explanations)
     if from_0 and any(len(explanation) > 1 for explanation in explanations):
         return np.arange(sum(map(len, explanations)))

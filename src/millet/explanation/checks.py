@@ -1,4 +1,4 @@
-"""What an `Explanation` may hold: every field is judged here, once, and made read-only.
+"""What an `Explanation` may hold: every field is checked here, once, and made read-only.
 
 In:  what the constructor was given.
 Out: arrays of the promised shape and type that nobody can write to, or an error.
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from millet.explanation.explanation import Explanation
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-# Sums of single precision, over many channels, are as far apart at the most.
+# Single-precision sums over many channels are at most this far apart.
 ROUNDING = 1e-4
-# As a part of the greatest logit: what may be missing in evidence that adds up.
+# How far evidence that adds up may be off, as a fraction of the largest logit.
 INCOMPLETE = 1e-3
 
 
 def checked_fields(given: Explanation) -> dict[str, Any]:
-    """Return the fields of an explanation that is being made, judged one by one and against each other."""
+    """Return the fields of an explanation under construction, checked one by one and against each other."""
     series = check_series(given.series)
     n_cases, n_channels, n_timepoints = series.shape
     lengths = check_lengths(given.lengths, series)
@@ -63,12 +63,12 @@ def checked_fields(given: Explanation) -> dict[str, Any]:
 
 
 def warn_if_incomplete(explanation: Explanation, pooling: str) -> None:
-    """Warn where contributions, which a pooling of one's own claims to be complete, do not add up to the logits."""
+    """Warn if the contributions of a user's own pooling, which should be complete, do not add up to the logits."""
     if explanation.contributions is None:
         return
     error = explanation.completeness_error().max(initial=0.0)
     size = np.abs(explanation.logits).max(initial=0.0)
-    # Large contributions may cancel each other, and leave their rounding.
+    # Large contributions may cancel each other, and leave their rounding errors.
     cancelled = np.abs(explanation.contributions).mean(axis=2, dtype=np.float64).max(initial=0.0)
     if error > INCOMPLETE * size + ROUNDING * cancelled:
         warn_user(
@@ -164,7 +164,7 @@ def check_evidence(name: str, values: ArrayLike, shape: tuple[int, ...], lengths
 def check_channels(
     values: ArrayLike, shape: tuple[int, ...], lengths: NDArray[np.int64], contributions: NDArray[Any] | None
 ) -> NDArray[Any]:
-    """Return evidence per channel and timepoint, which summed over the channels (axis 2) is the contributions."""
+    """Return evidence per channel and timepoint, whose sum over the channels (axis 2) is the contributions."""
     if contributions is None:
         raise ParameterError("channel_contributions split contributions among the channels; give these as well.")
     by_channel = check_evidence("channel_contributions", values, shape, lengths)

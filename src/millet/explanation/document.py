@@ -1,4 +1,4 @@
-"""The document: an explanation in the words that JSON knows, and back.
+"""The document: an explanation in types that JSON has, and back.
 
 In:  an `Explanation`, or a parsed document.
 Out: read and written by `millet.explanation.files`, which decides where the large arrays go.
@@ -43,7 +43,7 @@ NUMBERS = {
 
 
 def describe(explanation: Explanation, encode: Encode) -> dict[str, Any]:
-    """Describe the explanation by what JSON knows; `encode` decides where the large arrays go."""
+    """Describe the explanation in types that JSON has; `encode` decides where the large arrays go."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -79,7 +79,7 @@ def _encode_array(key: str, array: NDArray[Any] | None, encode: Encode) -> dict[
 
 
 def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """Describe labels with their type, which JSON alone would forget."""
+    """Describe labels with their type, which JSON alone would lose."""
     names = {"U": "str", "O": "object"}
     return {"dtype": names.get(classes.dtype.kind, classes.dtype.name), "values": classes.tolist()}
 
@@ -100,7 +100,7 @@ def plain(array: NDArray[Any]) -> Any:
 
 
 def parse(text: str | bytes) -> dict[str, Any]:
-    """Return a document that says it is ours, in a version we know."""
+    """Parse a document; refuse one that is not ours, or of a version we don't know."""
     try:
         document = json.loads(text, parse_constant=lambda name: refuse(f"{name} is not JSON"))
     except StorageError:
@@ -143,7 +143,7 @@ def read_document(document: dict[str, Any], decode: Decode) -> dict[str, Any]:
 def _read_own(
     document: dict[str, Any], shared: dict[str, Any], sizes: dict[str, int], decode: Decode
 ) -> dict[str, Any]:
-    # Documents of earlier versions know nothing of channels.
+    # Documents of earlier versions have no contributions of channels.
     stored = {"channel_contributions": None, **document}
     own = {name: _decode_array(name, stored[name], sizes, decode) for name in OWN_ARRAYS}
     members = [_read_own(member, shared, sizes, decode) for member in document["members"]]
@@ -158,7 +158,7 @@ def _decode_array(
     array = decode(stored["values"], stored["dtype"])
     shape = tuple(sizes[axis] for axis in AXES[name])
     if array.size == 0 and 0 in shape:
-        return array.reshape(shape)  # nested lists forget the shape of nothing
+        return array.reshape(shape)  # nested lists lose the shape of an empty array
     if array.shape != shape:
         refuse(f"{name} must have shape {shape}; it has {array.shape}")
     return array

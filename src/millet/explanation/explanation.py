@@ -36,7 +36,7 @@ class Explanation:
     series : ndarray of shape (n_cases, n_channels, n_timepoints)
         The series in their original units. NaN where a value is missing and beyond a case's length.
     lengths : ndarray of int, shape (n_cases,)
-        How many timepoints are the case's own.
+        How many timepoints each case has.
     scores : ndarray of shape (n_cases, n_classes, n_timepoints)
         Signed evidence per class, the interpretation of the paper. 0 beyond a case's length.
     logits : ndarray of shape (n_cases, n_classes)
@@ -52,7 +52,7 @@ class Explanation:
     contributions : ndarray of shape (n_cases, n_classes, n_timepoints), or None
         Evidence that adds up: its mean over a case's own timepoints, plus `bias`, is the logit.
     bias : ndarray of shape (n_classes,), or None
-        The part of the logits that no timepoint made. There if, and only if, there are contributions.
+        The part of the logits that comes from no timepoint. Present if, and only if, contributions are.
     channel_contributions : ndarray of shape (n_cases, n_classes, n_channels, n_timepoints), or None
         The contributions, split among the channels: summed over these they are `contributions`. None where the
         method can't tell channels apart, or was not asked to.
@@ -61,7 +61,7 @@ class Explanation:
     cases : ndarray of int, shape (n_cases,)
         The number of each case, which slices keep and tables show. By default 0, 1, 2 ...
     members : tuple of Explanation
-        What each member of an ensemble said of the same cases; empty for a single network.
+        What each member of an ensemble said about the same cases; empty for a single network.
     method : str
         Where the scores come from, such as "conjunctive" or "cam".
 
@@ -176,17 +176,17 @@ class Explanation:
         return rebuilt
 
     def completeness_error(self) -> NDArray[np.float64]:
-        """Return, per case, how far the rebuilt logits are from the logits at most, (n_cases,)."""
+        """Return, per case, the greatest distance of a rebuilt logit from the logit, (n_cases,)."""
         error: NDArray[np.float64] = np.abs(self.rebuilt_logits() - self.logits).max(axis=1)
         return error
 
     def class_codes(self, target: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return, for every case, the position in `classes` of a class.
+        """Return, for every case, the position of the target class in `classes`.
 
         Parameters
         ----------
         target : label, sequence of one label per case, or None
-            A name from `class_names` will do where no label is meant. None: the predicted class.
+            What is not a label may be a name from `class_names`. None: the predicted class.
 
         Returns
         -------
@@ -208,12 +208,12 @@ class Explanation:
         """Return the stretches of time that hold most of the evidence for (or against) a class.
 
         Per case, the fewest timepoints that hold `coverage` of the evidence of that sign are merged into
-        stretches and ranked by their share of it. The evidence is `contributions`, or `scores` without them.
+        stretches and ranked by their share of it. The evidence is `contributions`, or `scores` if there are none.
 
         Parameters
         ----------
         n : int or None
-            At most so many intervals per case; None for all.
+            At most this many intervals per case; None for all.
         target : label, sequence of one label per case, or None
             The class; by default each case's predicted class.
         kind : {"support", "refute"}
@@ -221,7 +221,7 @@ class Explanation:
         coverage : float
             The part of that evidence to account for, in (0, 1].
         max_gap : int
-            Join stretches that are at most so many timepoints apart.
+            Join stretches that are at most this many timepoints apart.
 
         Returns
         -------
@@ -335,7 +335,7 @@ class Explanation:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Compare fields, where NaN equals NaN and the same memory needs no look."""
+    """Compare fields: NaN equals NaN, and an object equals itself without a look at its values."""
     if left is right:
         return True
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):

@@ -36,7 +36,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read by suffix, .json or .npz, into the constructor's keywords."""
     read = lookup("suffix for loading an explanation", Path(path).suffix.lower(), READERS)
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - closed below; only opening may fail so
+        file = Path(path).open("rb")  # noqa: SIM115 - closed below; only errors of opening are caught
     except FileNotFoundError:
         raise FileMissingError(f"{path} does not exist.") from None
     except OSError as error:
@@ -82,7 +82,7 @@ def _read_npz(file: IO[bytes]) -> dict[str, Any]:
 
 
 def _write_csv(explanation: Explanation, file: IO[bytes]) -> None:
-    """One row per timepoint of a case's own length; a missing value is an empty cell."""
+    """Write one row per timepoint within a case's own length; a missing value is an empty cell."""
     columns = [f"channel_{channel}" for channel in explanation.channel_names]
     values = [explanation.series]
     if explanation.attention is not None:

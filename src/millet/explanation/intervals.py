@@ -27,7 +27,7 @@ class Interval(NamedTuple):
     Attributes
     ----------
     case : int
-        The number of the case, as `Explanation.cases` has it.
+        The number of the case, as in `Explanation.cases`.
     class_name : str
         The class that the evidence is about.
     start, stop : int
@@ -108,7 +108,7 @@ def strongest_timepoints(strength: NDArray[np.float64], coverage: float) -> NDAr
     Returns
     -------
     ndarray of bool, shape (n_timepoints,)
-        Largest first; of equals, the earlier.
+        The largest are marked first; among equals, the earlier.
 
     Examples
     --------

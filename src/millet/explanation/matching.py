@@ -1,6 +1,6 @@
-"""Matching: whether an explanation is of the cases that it is put beside.
+"""Matching: whether an explanation is of the series that come with it.
 
-In:  an `Explanation` that may have been sliced or put into another order, and series.
+In:  an `Explanation` that may have been sliced or reordered, and series.
 Out: nothing, or a ParameterError.
 """
 
@@ -16,14 +16,14 @@ from millet.explanation.explanation import Explanation
 
 
 def check_same_cases(explanation: Explanation, X: Any) -> None:
-    """Refuse an explanation of some cases, or in another order, beside series that are not these.
+    """Refuse an explanation of some cases, or of reordered ones, if the series are not those cases.
 
     Parameters
     ----------
     explanation : Explanation
-        One of all cases in their order is not looked at: its series may have been prepared.
+        One of all cases in their order is not checked: its series may have been prepared.
     X : array-like or list
-        As many series.
+        As many series as the explanation has cases.
 
     Examples
     --------

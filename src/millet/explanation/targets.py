@@ -1,4 +1,4 @@
-"""Targets: which class is meant, for every case, by a label or a name.
+"""Targets: which class a label or a name means, for every case.
 
 In:  what a user typed, from `Explanation.class_codes`.
 Out: positions in `Explanation.classes`.
@@ -17,12 +17,12 @@ from millet.errors import LabelError, did_you_mean
 def find_codes(
     target: ArrayLike, classes: NDArray[Any], class_names: tuple[str, ...], n_cases: int
 ) -> NDArray[np.int64]:
-    """Return the position of a class for every case.
+    """Return the position of the target class for every case.
 
     Parameters
     ----------
     target : label, or sequence of one label per case
-        A name from `class_names` will do where no label is meant.
+        What is not a label may be a name from `class_names`.
     classes : ndarray of shape (n_classes,)
     class_names : tuple of str
     n_cases : int

@@ -1,6 +1,6 @@
-"""Metrics of explanations: arrays and models in, one number a case out.
+"""Metrics of explanations: arrays and models in, one number per case out.
 
-Faithfulness asks the model again, without the evidence; localisation compares scores with what is known to matter;
+Faithfulness asks the model again without the evidence; localisation compares scores with what is known to matter;
 sparsity, agreement and randomisation look at the scores themselves. A case that can't be scored is NaN.
 """
 

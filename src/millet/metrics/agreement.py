@@ -1,7 +1,7 @@
-"""Agreement: whether several explanations of the same cases say the same.
+"""Agreement: whether several explanations of the same cases say the same thing.
 
 In:  scores of the members of an ensemble, of models from several seeds, or of several methods.
-Out: one number a case.
+Out: one number per case.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ def rank_correlation(first: ArrayLike, second: ArrayLike, *, lengths: ArrayLike 
 def top_overlap(
     first: ArrayLike, second: ArrayLike, *, fraction: float = 0.1, lengths: ArrayLike | None = None
 ) -> Floats:
-    """Return which part of the most relevant timepoints two sets of scores share, case by case.
+    """Return the part of the most relevant timepoints that two sets of scores share, case by case.
 
     Parameters
     ----------
     first, second : array-like of shape (n_cases, n_timepoints)
-        Of equal scores the earlier timepoint ranks first.
+        Among equal scores, the earlier timepoint ranks first.
     fraction : float, default=0.1
-        How many are the most relevant, as a part of the timepoints; at least one.
+        How many timepoints are the most relevant, as a fraction of all; at least one.
     lengths : array-like of int, shape (n_cases,), optional
         Where cases end.
 
     Returns
     -------
     ndarray of shape (n_cases,)
-        From 0 to 1; by chance about `fraction`. NaN where either is constant, since it names no timepoints.
+        From 0 to 1; about `fraction` by chance. NaN where either is constant, since it singles out no timepoints.
 
     Examples
     --------
@@ -110,12 +110,12 @@ def agreement(
         An `Explanation` with `members`; or two or more explanations, of models from several seeds or by several
         methods; or arrays of shape (n_cases, n_timepoints).
     target : label, sequence of labels, or None
-        The class whose scores are compared; by default what is predicted: by the ensemble for its members, by the
-        first for a sequence. Not for arrays.
+        The class whose scores are compared; by default the class predicted by the ensemble, for its members, or by
+        the first of a sequence. Not used for arrays.
     fraction : float, default=0.1
         See `top_overlap`.
     lengths : array-like of int, shape (n_cases,), optional
-        Where cases end; explanations know.
+        Where cases end; explanations know that themselves.
 
     Returns
     -------

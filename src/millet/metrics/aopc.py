@@ -1,7 +1,7 @@
-"""AOPC and AOPCR: how much a prediction loses when its evidence goes, beyond what it loses to chance.
+"""AOPC and AOPCR: how much a prediction loses when its evidence is removed, beyond what random removal costs.
 
 In:  a model, series and scores.
-Out: one number a case; larger is better.
+Out: one number per case; larger is better.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Faithfulness(NamedTuple):
     aopcr, normalised_aopcr : ndarray of shape (n_cases,)
         See the functions of these names.
     curve : ndarray of shape (n_cases, 1 + n_fractions)
-        Change of the target's logit as the most relevant timepoints go.
+        Change of the target's logit as the most relevant timepoints are removed.
     random_curves : ndarray of shape (n_orders, n_cases, 1 + n_fractions)
-        The same as timepoints go in orders of chance.
+        The same, with timepoints removed in random orders.
     """
 
     aopcr: Floats
@@ -48,11 +48,11 @@ def aopc(curve: ArrayLike, *, divisor: float | None = None) -> Floats:
     Parameters
     ----------
     curve : array-like of shape (..., 1 + n_fractions)
-        From `perturbation_curve`: changes, of which the first is that of the whole series, 0.
+        From `perturbation_curve`: changes, the first of which is 0, for the whole series.
     divisor : float, optional
         What the sum of the drops is divided by. By default 1 + n_fractions, which is 11 for the paper's ten: the
-        authors' code counts the unperturbed step, whose drop is 0. The formula in the text divides by the drops
-        alone, here 10.
+        authors' code counts the unperturbed step, whose drop is 0. The formula in the text divides by the number of
+        drops alone, here 10.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def faithfulness_of(
     n_orders: int = N_ORDERS,
     divisor: float | None = None,
 ) -> Faithfulness:
-    """Do what `faithfulness` does, for a model that was asked about the whole series already."""
+    """Do what `faithfulness` does, for a model that has already been asked about the whole series."""
     steps = as_fractions(fractions)
     n_random = integer("n_orders", n_orders, at_least=1)
     codes = subject.targets(target, scores)
@@ -156,23 +156,23 @@ def aopcr(
     random_state: int = 0,
     progress: bool = False,
 ) -> Floats:
-    """Return the area over the perturbation curve, less that of random orders.
+    """Return the area over the perturbation curve, minus that of random orders.
 
     App. D.1 of the paper, with the divisor of the authors' code (see `aopc`). AOPCR grows with the scale of the
-    logits, and so with longer training: compare methods on one model with it, but models only by
+    logits, and so with longer training: use it to compare methods on one model, but compare models only by
     `normalised_aopcr`.
 
     Parameters
     ----------
     model, X, scores, target, fractions, removal, batch_size, progress
-        See `perturbation_curve`. The paper takes the predicted class, as is the default.
+        See `perturbation_curve`. The paper takes the predicted class, which is the default.
     n_orders, divisor, random_state
         See `faithfulness`.
 
     Returns
     -------
     ndarray of shape (n_cases,)
-        0 for scores as good as chance, below it for worse.
+        0 for scores as good as chance, below 0 for worse.
 
     Examples
     --------
@@ -203,13 +203,13 @@ def normalised_aopcr(
 ) -> Floats:
     """Return AOPCR in units of the model's own confidence, so that models can be compared.
 
-    That plain AOPC can't be compared across models is shown by Edin et al., "Normalized AOPC: Fixing Misleading
-    Faithfulness Metrics for Feature Attributions Explainability" (2025), who divide by what the best and the worst
-    order could reach. To find those takes a search per case; here the unit is simpler. Drops are taken of the logit
-    minus the mean of all classes' logits, which a softmax can't tell from the logit, and divided by the model's mean
-    lead: how far, on the average over the given cases, the predicted class is above that mean. So 0.5 means that the
-    evidence costs the prediction, beyond chance, half of the lead it has; and multiplying all logits by a number, or
-    adding one, changes nothing: logits and log-probabilities give the same.
+    Edin et al., "Normalized AOPC: Fixing Misleading Faithfulness Metrics for Feature Attributions Explainability"
+    (2025), show that plain AOPC can't be compared across models, and divide by what the best and the worst order
+    could reach. Finding those takes a search per case; the unit here is simpler. Drops are those of the logit minus
+    the mean of all classes' logits, which a softmax can't tell from the logit, divided by the model's mean lead: how
+    far the predicted class is above that mean, averaged over the given cases. So 0.5 means that losing the evidence
+    costs the prediction, beyond chance, half of its lead. Multiplying all logits by a number, or adding one to them,
+    changes nothing: logits and log-probabilities give the same.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def normalised_aopcr(
     Returns
     -------
     ndarray of shape (n_cases,)
-        NaN for all where the model's logits do not differ between classes.
+        NaN for all cases if the model's logits do not differ between classes.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Bootstrap: how far a mean over cases could have come out otherwise.
+"""Bootstrap: how different a mean over cases could have turned out.
 
-In:  one value a case.
+In:  one value per case.
 Out: an interval.
 """
 
@@ -53,7 +53,7 @@ def bootstrap_interval(
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
 ) -> BootstrapInterval:
-    """Return a percentile bootstrap interval for a statistic of one value a case.
+    """Return a percentile bootstrap interval for a statistic of one value per case.
 
     Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), ch. 13. It tells how the statistic would vary
     with other cases from the same source, not with other trainings of the model.
@@ -61,7 +61,7 @@ def bootstrap_interval(
     Parameters
     ----------
     values : array-like of shape (n_cases,)
-        Finite; leave cases that can't be scored out, and say how many.
+        Finite; leave out cases that can't be scored, and say how many they are.
     statistic : callable, default=numpy.mean
         Called with (n, n_cases) values and ``axis=1``.
     confidence : float, default=0.95

@@ -1,9 +1,9 @@
 """Comprehensiveness and sufficiency: what the prediction loses without its evidence, and with nothing else.
 
 In:  a model, series and scores.
-Out: one number a case, in units of probability.
+Out: one number per case, in units of probability.
 
-Both are of DeYoung et al., "ERASER: A Benchmark to Evaluate Rationalized NLP Models" (2020), who take tokens of a
+Both are from DeYoung et al., "ERASER: A Benchmark to Evaluate Rationalized NLP Models" (2020), who take tokens of a
 text where we take timepoints, and average over the same five fractions.
 """
 
@@ -34,14 +34,14 @@ def comprehensiveness(
     random_state: int = 0,
     progress: bool = False,
 ) -> Floats:
-    """Return the probability that the target class loses without its most relevant timepoints, on the average.
+    """Return the mean loss of the target class's probability when its most relevant timepoints are removed.
 
     Parameters
     ----------
     model, X, scores, target, removal, batch_size, random_state, progress
         See `perturbation_curve`.
     fractions : sequence of float
-        The parts of the timepoints to take away; at least one timepoint goes, and one stays.
+        The fractions of the timepoints to remove; at least one timepoint is removed, and one stays.
 
     Returns
     -------
@@ -70,14 +70,14 @@ def sufficiency(
     random_state: int = 0,
     progress: bool = False,
 ) -> Floats:
-    """Return the probability that the target class loses when only its most relevant timepoints are left.
+    """Return the mean loss of the target class's probability when only its most relevant timepoints are left.
 
     Parameters
     ----------
     model, X, scores, target, removal, batch_size, random_state, progress
         See `perturbation_curve`.
     fractions : sequence of float
-        The parts of the timepoints that are left; at least one timepoint is.
+        The fractions of the timepoints to keep; at least one timepoint stays.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def lost_probability(
     keep: bool,
     fractions: Sequence[float] = ERASURE_FRACTIONS,
 ) -> Floats:
-    """Return the mean loss of the target's probability when the evidence goes, or (`keep`) when all else goes."""
+    """Return the mean loss of the target's probability without the evidence, or (`keep`) without all else."""
     codes = subject.targets(target, scores)
     order = order_by(subject.scores_of(scores, codes), subject.lengths, reverse=keep)
     lengths = subject.lengths[:, None]

@@ -1,7 +1,7 @@
-"""What metrics are given: every array is judged here, once.
+"""What metrics are given: every array is checked here, once.
 
-In:  scores, known relevance, lengths and fractions, as the user has them.
-Out: arrays of the promised shape and type, or an error that says what came and what was wanted.
+In:  scores, known relevance, lengths and fractions, as the user gave them.
+Out: arrays of the promised shape and type, or an error that says what was given and what was wanted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def as_scores(name: str, scores: Any) -> Floats:
 
 
 def as_relevant(relevant: Any, shape: tuple[int, ...]) -> Mask:
-    """Return bool of the scores' shape."""
+    """Return a bool array of the scores' shape."""
     array = np.asarray(relevant)
     if array.shape != shape:
         raise ParameterError(
@@ -66,7 +66,7 @@ def as_relevant(relevant: Any, shape: tuple[int, ...]) -> Mask:
 
 
 def as_lengths(lengths: ArrayLike | None, n_cases: int, n_timepoints: int) -> Integers:
-    """Return the length of every case; the arrays' width by default."""
+    """Return the length of every case; by default the arrays' width."""
     if lengths is None:
         return np.full(n_cases, n_timepoints, dtype=np.int64)
     array = np.asarray(lengths)
@@ -90,7 +90,7 @@ def as_fractions(fractions: Sequence[float]) -> Floats:
 
 
 def parts_of(fractions: Floats, lengths: Integers) -> Integers:
-    """Return how many timepoints each fraction of each case is, rounded down: (n_cases, n_fractions).
+    """Return how many timepoints each fraction of each case amounts to, rounded down: (n_cases, n_fractions).
 
     Examples
     --------
@@ -98,12 +98,12 @@ def parts_of(fractions: Floats, lengths: Integers) -> Integers:
     array([[ 5, 30],
            [ 0,  5]])
     """
-    # The released code cuts the product of floats off, and so do we.
+    # The released code truncates the product of floats, and so do we.
     counts: Integers = np.floor(lengths[:, None] * fractions).astype(np.int64)
     return counts
 
 
 def most_relevant_first(scores: Floats) -> Integers:
-    """Return timepoints by falling score, along the last axis; of equal scores the earlier comes first."""
+    """Return timepoints by falling score, along the last axis; among equal scores, the earlier comes first."""
     order: Integers = np.argsort(-scores, axis=-1, kind="stable")
     return order

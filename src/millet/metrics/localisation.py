@@ -1,7 +1,7 @@
 """Localisation: whether scores point at the timepoints that are known to matter.
 
 In:  scores of the true class and known relevance, both (n_cases, n_timepoints).
-Out: one number a case; NaN for a case that can't be scored, because none of its timepoints is relevant.
+Out: one number per case; NaN for a case that can't be scored because none of its timepoints is relevant.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from millet.metrics.inputs import Floats, Mask, as_lengths, as_relevant, as_scor
 
 
 def ndcg_at_n(scores: ArrayLike, relevant: ArrayLike, *, lengths: ArrayLike | None = None) -> Floats:
-    """Return the normalised discounted cumulative gain of the first n timepoints, n being how many are relevant.
+    """Return the normalised discounted cumulative gain of the first n timepoints, where n are relevant.
 
-    App. D.1 of the paper. Its scores are those of the true class. A case in which every timepoint is relevant has
-    1.0 by construction, whatever the scores; the paper's means hold such cases (class 0 of WebTraffic).
+    App. D.1 of the paper, whose scores are those of the true class. A case in which every timepoint is relevant gets
+    1.0 by construction, whatever the scores; the paper's means include such cases (class 0 of WebTraffic).
 
     Parameters
     ----------
     scores : array-like of shape (n_cases, n_timepoints)
-        Of equal scores the earlier timepoint ranks first.
+        Among equal scores, the earlier timepoint ranks first.
     relevant : array-like of bool, shape (n_cases, n_timepoints)
     lengths : array-like of int, shape (n_cases,), optional
         Where cases end; beyond it scores and relevance are ignored.
@@ -32,7 +32,7 @@ def ndcg_at_n(scores: ArrayLike, relevant: ArrayLike, *, lengths: ArrayLike | No
     Returns
     -------
     ndarray of shape (n_cases,)
-        From 0 to 1, the best; NaN for cases without a relevant timepoint.
+        From 0 to 1 (best); NaN for cases without a relevant timepoint.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def aup(scores: ArrayLike, relevant: ArrayLike, *, lengths: ArrayLike | None = N
     Returns
     -------
     ndarray of shape (n_cases,)
-        From 0 to 1, the best; NaN for cases without a relevant timepoint or with constant scores.
+        From 0 to 1 (best); NaN for cases without a relevant timepoint or with constant scores.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def aur(scores: ArrayLike, relevant: ArrayLike, *, lengths: ArrayLike | None = N
     Returns
     -------
     ndarray of shape (n_cases,)
-        From 0 to 1, the best; NaN for cases without a relevant timepoint or with constant scores.
+        From 0 to 1 (best); NaN for cases without a relevant timepoint or with constant scores.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def auprc(scores: ArrayLike, relevant: ArrayLike, *, lengths: ArrayLike | None =
     Returns
     -------
     ndarray of shape (n_cases,)
-        Up to 1, the best; constant scores have the part of the timepoints that is relevant. NaN for cases without a
+        Up to 1 (best); for constant scores, the fraction of timepoints that are relevant. NaN for cases without a
         relevant timepoint.
 
     Examples
@@ -132,7 +132,7 @@ def _ndcg(scores: Floats, relevant: Mask) -> float:
     n = int(relevant.sum())
     discounts = 1 / np.log2(np.arange(2, n + 2))
     hits = relevant[most_relevant_first(scores)[:n]]
-    # Summed alike, so that a perfect order has exactly 1.
+    # Both summed in the same way, so that a perfect order gets exactly 1.
     return float(np.where(hits, discounts, 0.0).sum() / discounts.sum())
 
 

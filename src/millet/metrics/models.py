@@ -16,7 +16,7 @@ import numpy as np
 from millet.errors import MilletError, ParameterError, warn_user
 from millet.metrics.inputs import Floats, Mask
 
-# scikit-learn's log loss keeps probabilities away from 0 by as much.
+# scikit-learn's log loss keeps probabilities away from 0 by this much.
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 WANTED = (
@@ -32,20 +32,20 @@ def deletes_timepoints(model: Any) -> bool:
 
 
 def logits_of(model: Any, X: Any, n_cases: int, *, removed: Mask | None = None, advice: str = "") -> Floats:
-    """Return what a model says of some series: (n_cases, n_classes).
+    """Return what a model says about some series: (n_cases, n_classes).
 
     Parameters
     ----------
     model : object
-        In this order: `logits(X, removed=...)` is taken as it is; of `predict_proba` the logarithm, with
-        probabilities of at least 2.2e-16; `decision_function` as it is, where two classes share one number d as -d/2
-        and d/2, whose softmax is the model's; the result of any other callable as it is. An estimator of
-        scikit-learn that knows tables only is given series of one channel as a table; its method `predict_proba`
-        stands for itself.
+        The first of these that it has: `logits(X, removed=...)`, taken as it is; `predict_proba`, of which the
+        logarithm is taken, with probabilities of at least 2.2e-16; `decision_function`, taken as it is, except that
+        for two classes its one number d becomes -d/2 and d/2, whose softmax is the model's; the result of any other
+        callable, taken as it is. A scikit-learn estimator that takes only tables is given series of one channel as a
+        table. An estimator's method `predict_proba` stands for the estimator.
     X : array or list
         The series, in a form that the model takes.
     n_cases : int
-        How many they are.
+        How many series there are.
     removed : ndarray of bool, shape (n_cases, n_timepoints), optional
         Timepoints to delete; only for models that can do it themselves.
     advice : str
@@ -54,7 +54,7 @@ def logits_of(model: Any, X: Any, n_cases: int, *, removed: Mask | None = None, 
     Raises
     ------
     ParameterError
-        If the model fails, or returns something else than (n_cases, n_classes) finite numbers.
+        If the model fails, or returns anything but (n_cases, n_classes) finite numbers.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
         return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(X))
     if hasattr(model, "decision_function"):
         return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(X))
-    networks = sys.modules.get("millet.nn")  # who has a network has imported it
+    networks = sys.modules.get("millet.nn")  # whoever has a network has imported it
     if networks is not None and isinstance(model, networks.MilletNetwork):
         raise ParameterError(
             f"The model must be {WANTED}; got a MilletNetwork, of which "
@@ -95,14 +95,14 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
 
 
 def _as_known(model: Any, X: Any) -> Any:
-    """Return series of one channel as a table, (n_cases, n_timepoints), to an estimator that knows nothing else."""
+    """Return series of one channel as a table, (n_cases, n_timepoints), if the estimator takes nothing else."""
     from sklearn.base import BaseEstimator
     from sklearn.utils import get_tags
 
     one_channel = isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[1] == 1
     if not one_channel or not isinstance(model, BaseEstimator) or get_tags(model).input_tags.three_d_array:
         return X
-    # A pipeline that begins with something for (n_cases, 1, n_timepoints) does not say so, but counted one column.
+    # A pipeline whose first step takes (n_cases, 1, n_timepoints) does not say so, but has counted one column.
     return X if getattr(model, "n_features_in_", None) == 1 else X[:, 0]
 
 
@@ -114,7 +114,7 @@ def _log_probabilities(probabilities: Any) -> Any:
 
 
 def _warned_of_probabilities(name: str, output: Any) -> Any:
-    """Return what a function returned, and say if that looks like probabilities, where logits are expected."""
+    """Return what a function returned, and warn if it looks like probabilities, since logits are expected."""
     array = np.asarray(output)
     if array.ndim == 2 and array.dtype.kind == "f" and (array > 0).all() and np.allclose(array.sum(axis=1), 1.0):
         warn_user(

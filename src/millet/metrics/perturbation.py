@@ -16,12 +16,12 @@ from millet.metrics.inputs import Floats, Integers, as_fractions, most_relevant_
 from millet.metrics.subject import BATCH_SIZE, Order, Subject, read_class
 
 # The paper's blocks: 5 %, 10 % ... 50 % of the timepoints, with the rounding of the released code, which counts what
-# is left: 10 % there is 1 - 0.9 = 0.09999999999999998, so 9 of 100 timepoints.
+# is left: 10 % becomes 1 - 0.9 = 0.09999999999999998, so 9 of 100 timepoints.
 FRACTIONS = tuple(float(1 - left) for left in np.linspace(1, 0.5, 11)[1:])
 
 
 def order_by(scores: Floats, lengths: Integers, *, reverse: bool = False) -> Order:
-    """Return the order that removes the most relevant timepoint first; or, reversed, last."""
+    """Return the order that removes the most relevant timepoint first or, reversed, last."""
 
     def order(case: int) -> Integers:
         places = most_relevant_first(scores[case, : lengths[case]])
@@ -31,7 +31,7 @@ def order_by(scores: Floats, lengths: Integers, *, reverse: bool = False) -> Ord
 
 
 def random_order(lengths: Integers, random_state: int, number: int) -> Order:
-    """Return an order of chance, which depends on the seed, the case and the order's number alone."""
+    """Return a random order, which depends only on the seed, the case and the order's number."""
 
     def order(case: int) -> Integers:
         places: Integers = np.random.default_rng([random_state, case, 1 + number]).permutation(int(lengths[case]))
@@ -52,32 +52,32 @@ def perturbation_curve(
     random_state: int = 0,
     progress: bool = False,
 ) -> Floats:
-    """Return what becomes of the target class as its most relevant timepoints are taken away.
+    """Return how the target class's logit changes as its most relevant timepoints are removed.
 
-    The curve of App. D.1 of the paper, in its blocks: 5 %, 10 % ... 50 % of a case's own timepoints, rounded down, as
-    the released code computes them: 1 - 0.9 for 10 %, which is a little less.
-    Of equal scores the earlier timepoint goes first.
+    The curve of App. D.1 of the paper, in its blocks: 5 %, 10 % ... 50 % of a case's own timepoints, rounded down and
+    computed as in the released code: 1 - 0.9 for 10 %, which is a little less.
+    Among equal scores, the earlier timepoint is removed first.
 
     Parameters
     ----------
     model : object
-        A fitted `MilletClassifier`: the curve is of its logits, and what is left of a series keeps its normalised
-        values and its positions. Or a model with `predict_proba` (the curve is of the log-probabilities) or
+        A fitted `MilletClassifier`: the curve shows its logits, and what is left of a series keeps its normalised
+        values and its positions. Or a model with `predict_proba` (the curve shows log-probabilities) or
         `decision_function`; or a function from series to (n_cases, n_classes) numbers.
     X : array-like of shape (n_cases, n_timepoints) or (n_cases, n_channels, n_timepoints), or list
         The series. The model is given batches of the same kind.
     scores : Explanation, or array-like of shape (n_cases, n_timepoints) or (n_cases, n_classes, n_timepoints)
         The evidence for the target class, or for each class. Beyond the end of a case it is ignored.
     target : label, sequence of labels, or None
-        The class, or one for each case; by default what the model predicts for the whole series. Of a function, or
-        another model without `classes_`, the labels are positions among its outputs.
+        The class, or one for each case; by default what the model predicts for the whole series. For a function, or
+        another model without `classes_`, labels are positions among its outputs.
     fractions : sequence of float
-        What part of the timepoints is gone after each step.
+        The fraction of the timepoints that is gone after each step.
     removal : {"remove", "mean", "interpolate", "noise"}
         Delete the timepoints, as the paper does, or replace them by the channel's mean, by a straight line between
-        those that stay, or by noise. Replaced series are normalised anew by a model that normalises.
+        those that stay, or by noise. A model that normalises does so anew after a replacement.
     batch_size : int, default=32
-        Series asked about at a time. The result does not depend on it.
+        Series given to the model at a time. The result does not depend on it.
     random_state : int, default=0
         Seed of the noise.
     progress : bool, default=False
@@ -106,7 +106,7 @@ def perturbation_curve(
 
 
 def changes(after: Floats, before: Floats) -> Floats:
-    """Return readings (n_orders, n_cases, n_steps) minus those of the whole series (n_cases,), which come first."""
+    """Return readings (n_orders, n_cases, n_steps) minus those of the whole series (n_cases,), after a first 0."""
     change = after - before[:, None]
     curve: Floats = np.concatenate([np.zeros((*change.shape[:2], 1)), change], axis=2)
     return curve

@@ -1,7 +1,7 @@
-"""Metrics of prediction whose cases can be counted several times, as bootstrap intervals need.
+"""Metrics of prediction that can count cases several times, as bootstrap intervals need.
 
-In:  logits, true classes, and how often each case counts in each resample.
-Out: one number a resample.
+In:  right or wrong predictions or probabilities, true classes, and how often each case counts in each resample.
+Out: one number per resample.
 
 On a whole sample these are scikit-learn's numbers; here a thousand resamples are scored at once.
 """
@@ -14,7 +14,7 @@ from millet.metrics.inputs import Bools, Floats, Integers
 
 
 def balanced_accuracy(correct: Bools, codes: Integers, counts: Integers) -> Floats:
-    """Return the mean over the classes of the part that is right: (n_resamples,).
+    """Return the mean, over the classes, of the part of their cases that is right: (n_resamples,).
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def balanced_accuracy(correct: Bools, codes: Integers, counts: Integers) -> Floa
 def auroc(probabilities: Floats, codes: Integers, counts: Integers) -> Floats:
     """Return the area under the ROC curve, one against one, weighted by how many cases each pair of classes has.
 
-    Of two classes it is the area for the second one's probability. NaN for a resample with a single class.
+    With two classes it is the area for the second one's probability. NaN for a resample with a single class.
 
     Parameters
     ----------

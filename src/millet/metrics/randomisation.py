@@ -1,4 +1,4 @@
-"""Model randomisation: evidence that stays when the weights are scrambled does not come from the model.
+"""Model randomisation: evidence that stays the same when the weights are scrambled does not come from the model.
 
 In:  a fitted classifier and series.
 Out: how alike its evidence is before and after; near 0 is as it should be.
@@ -24,9 +24,9 @@ class Similarity(NamedTuple):
     Attributes
     ----------
     rank_correlation : ndarray
-        Spearman's, of the scores; NaN for a case where the scores of either are constant.
+        Spearman's, of the scores; NaN for a case where either model's scores are constant.
     absolute_rank_correlation : ndarray
-        The same of their sizes, since scrambling may turn all signs.
+        The same for their absolute values, since scrambling may flip all signs.
     top_overlap : ndarray
         The part of the 10 % most relevant timepoints that both share; NaN likewise.
     """
@@ -98,7 +98,7 @@ def scrambled(classifier: Any, random_state: int, part: str = "") -> Any:
     classifier : MilletClassifier
     random_state : int
     part : str
-        Only weights whose names begin so; all by default.
+        Only weights whose names begin with this; all by default.
     """
     twin = copy.deepcopy(classifier)
     for member, network in enumerate(twin.networks_):

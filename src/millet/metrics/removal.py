@@ -1,7 +1,7 @@
 """Removal of timepoints: deleted, as in the paper, or replaced by something that says nothing.
 
-Conclusions about explanations depend on this choice. Deleting leaves a shorter series with the values that were
-there; its neighbours in time are new ones. Replacing keeps the length, for models that need it, and invents values.
+Conclusions about explanations depend on this choice. Deleting leaves a shorter series of original values, some of
+which get new neighbours in time. Replacing keeps the length, for models that need it, and invents values.
 
 Replacement happens in the units of the series, before the model sees it, so a model that normalises its input
 normalises the result.
@@ -42,7 +42,7 @@ def fill_with_mean(series: Floats, gone: Mask, rng: np.random.Generator) -> Floa
 
 
 def fill_with_line(series: Floats, gone: Mask, rng: np.random.Generator) -> Floats:
-    """Replace timepoints by a straight line between their neighbours that stay; the nearest one at the edges.
+    """Replace timepoints by a straight line between the nearest ones that stay; at the edges, by the nearest.
 
     Examples
     --------
@@ -78,7 +78,7 @@ REMOVALS = {"remove": None, **FILLS}
 
 
 def _mean(series: Floats) -> Floats:
-    """Return each channel's mean over its observed values; NaN without any."""
+    """Return each channel's mean over its observed values; NaN if it has none."""
     observed = np.sum(~np.isnan(series), axis=1)
     mean: Floats = np.where(observed > 0, np.nansum(series, axis=1) / np.maximum(observed, 1), np.nan)
     return mean

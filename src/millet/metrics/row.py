@@ -1,6 +1,6 @@
 """A row of numbers: means over cases with their intervals, and the names of the cases that could not be scored.
 
-In:  one value a case and metric, NaN where there is none.
+In:  one value per case and metric, NaN where there is none.
 Out: a flat dictionary, which `millet.evaluation` returns.
 """
 
@@ -16,7 +16,7 @@ from millet.metrics.inputs import Bools, Floats, Integers
 
 Cell = float | int | str
 
-# A message names so many cases at most; the count is whole.
+# A message names at most this many cases; its count is of all.
 NAMED_CASES = 10
 
 
@@ -45,7 +45,7 @@ class Row:
         self._unscored: dict[tuple[str, tuple[int, ...]], list[str]] = {}
 
     def add_mean(self, name: str, values: Floats, reason: str | Sequence[str] = "") -> None:
-        """Add the mean of one value a case, and its interval.
+        """Add the mean of one value per case, and its interval.
 
         Parameters
         ----------
@@ -67,10 +67,10 @@ class Row:
             self._add(name, np.nan, np.nan, np.nan)
 
     def add_share(self, name: str, held: Bools) -> None:
-        """Add the share of cases of which something holds, and Wilson's interval.
+        """Add the share of cases for which something holds, and Wilson's interval.
 
-        Where it holds of all cases or of none, it does in every resample too, and a bootstrap interval has no width
-        however few they are.
+        Where it holds for all cases or for none, so it does in every resample, and a bootstrap interval would have no
+        width however few cases there are.
         """
         from scipy.stats import binomtest
 
@@ -78,7 +78,7 @@ class Row:
         self._add(name, float(held.mean()), float(low), float(high))
 
     def add_statistic(self, name: str, n_cases: int, statistic: Callable[[Integers], Floats]) -> None:
-        """Add a number that is no mean, and its interval.
+        """Add a number that is not a mean, and its interval.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""Sparsity: whether the evidence stands in a few timepoints, or all over the series.
+"""Sparsity: whether the evidence sits in a few timepoints or is spread over the series.
 
 In:  scores (n_cases, n_timepoints); their signs do not matter.
-Out: one number a case; NaN for a case whose scores are all 0.
+Out: one number per case; NaN for a case whose scores are all 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from millet.metrics.inputs import Floats, as_lengths, as_scores
 
 
 def gini(scores: ArrayLike, *, lengths: ArrayLike | None = None) -> Floats:
-    """Return the Gini index of the scores' sizes.
+    """Return the Gini index of the scores' absolute values.
 
     Hurley and Rickard, "Comparing Measures of Sparsity" (2009), who find that it alone of the common measures has
     all the properties one would ask of sparsity; used for explanations by Chalasani et al., "Concise Explanations of
@@ -41,9 +41,9 @@ def gini(scores: ArrayLike, *, lengths: ArrayLike | None = None) -> Floats:
 
 
 def entropy(scores: ArrayLike, *, lengths: ArrayLike | None = None) -> Floats:
-    """Return the entropy of the scores' sizes, as a part of the most there could be.
+    """Return the entropy of the scores' absolute values, as a fraction of the largest possible.
 
-    Shannon's, of each timepoint's share of the evidence; the "complexity" of an explanation in Bhatt et al.,
+    Shannon's entropy of the timepoints' shares of the evidence: the "complexity" of an explanation in Bhatt et al.,
     "Evaluating and Aggregating Feature-based Model Explanations" (2020), divided by the logarithm of the length.
 
     Parameters

@@ -1,9 +1,9 @@
 """The subject of a perturbation: a model, and the cases it is asked about with some timepoints gone.
 
 In:  a model, series, and for every case orders of its timepoints.
-Out: what the model says of the target class after every step, read by `millet.metrics.perturbation`.
+Out: what the model says about the target class after every step, read by `millet.metrics.perturbation`.
 
-All steps of all orders of all cases are asked about together, `batch_size` series of one remaining length at a time:
+Steps of all orders of all cases are asked about together, `batch_size` series of one remaining length at a time:
 networks are fastest on batches without padding, and memory does not grow with the number of cases.
 """
 
@@ -33,7 +33,7 @@ Order = Callable[[int], Integers]
 
 
 class Readings(NamedTuple):
-    """What a model says of a class: its logit, that minus the mean of all logits, and its probability."""
+    """What a model says about a class: its logit, that minus the mean of all logits, and its probability."""
 
     logit: Floats
     centred: Floats
@@ -66,8 +66,8 @@ class Subject:
     Parameters
     ----------
     model : object
-        See `millet.metrics.models.logits_of`. It is handed series as X holds them: a list where X is one, series of
-        shape (n_timepoints,) where X has no channels.
+        See `millet.metrics.models.logits_of`. It is given series as X holds them: a list if X is one, series of
+        shape (n_timepoints,) if X has no channels.
     X : array or list
         The cases.
     removal, batch_size, random_state, progress
@@ -77,7 +77,7 @@ class Subject:
     ----------
     lengths : ndarray of int, shape (n_cases,)
     logits : ndarray of shape (n_cases, n_classes)
-        What the model says of the whole series.
+        What the model says about the whole series.
     """
 
     def __init__(
@@ -107,10 +107,10 @@ class Subject:
         return len(self.lengths)
 
     def targets(self, target: ArrayLike | None, scores: Any = None) -> Integers:
-        """Return the position of one class a case; the predicted class by default.
+        """Return the position of one class per case; by default the predicted class.
 
-        An `Explanation` knows the labels, and perhaps names; else the model may. Of a function, positions are the
-        labels.
+        Labels are those of the `Explanation`, which may also have names for them, or else those of the model. For a
+        model without labels, such as a function, they are the positions.
         """
         if target is None:
             predicted: Integers = np.argmax(self.logits, axis=1)
@@ -121,7 +121,7 @@ class Subject:
         return find_codes(target, np.asarray(labels), tuple(map(str, labels)), len(self))
 
     def scores_of(self, scores: Any, target: Integers) -> Floats:
-        """Return the scores of the target class, (n_cases, n_timepoints), from those or from scores per class."""
+        """Return the target class's scores, (n_cases, n_timepoints), picked from scores per class where need be."""
         array = as_numbers("scores", scores.scores if isinstance(scores, Explanation) else scores)
         longest, n_classes = int(self.lengths.max()), self.logits.shape[1]
         per_class = array.ndim == 3 and array.shape[1] == n_classes
@@ -141,9 +141,9 @@ class Subject:
         ----------
         target : ndarray of int, shape (n_cases,)
         orders : sequence of callables
-            From a case's number to its timepoints, the first to go first.
+            From a case's number to its timepoints, in the order of their removal.
         counts : ndarray of int, shape (n_cases, n_steps)
-            How many timepoints go at each step; fewer than the case has.
+            How many timepoints are gone at each step; fewer than the case has.
 
         Returns
         -------
@@ -152,9 +152,9 @@ class Subject:
         """
         shape = (len(orders), *counts.shape)
         jobs = np.stack([*np.indices(shape)[:2], np.broadcast_to(counts, shape)], axis=-1).reshape(-1, 3)
-        # Of short series several steps are the same.
+        # In short series, several steps are the same.
         jobs, copies = np.unique(jobs, axis=0, return_inverse=True)
-        answers = np.array(read_class(self.logits, target))[:, jobs[:, 1]]  # right where nothing goes
+        answers = np.array(read_class(self.logits, target))[:, jobs[:, 1]]  # right where nothing is removed
         asked = np.flatnonzero(jobs[:, 2])
         with self._bar(len(asked)) as bar:
             for chosen in self._batches(jobs[asked]):
@@ -210,12 +210,12 @@ class Subject:
         return logits_of(self._model, self._handed(filled), len(cases))
 
     def _handed(self, series: list[Floats], *, shortened: bool = False) -> Any:
-        """Return series (C, T) in the container that X was."""
+        """Return series (C, T) in the same kind of container as X."""
         items = [case[0] for case in series] if self._flat else series
         if self._as_list:
             return items
         if shortened:
-            return np.stack(items)  # batches have one remaining length
+            return np.stack(items)  # a batch has one remaining length
         # Cases of unequal length in one array end in NaN, up to its width.
         table = np.full((*np.shape(items[0])[:-1], len(items), self._width), np.nan)
         for row, item in enumerate(items):
