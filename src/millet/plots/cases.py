@@ -1,4 +1,4 @@
-"""Cases: what all pictures of an `Explanation` need to know of the one they draw.
+"""Cases: what all pictures of an `Explanation` need to know about the case they draw.
 
 In:  `Explanation`.
 Out: `OneCase`, and its channels drawn; read by `millet.plots.evidence` and `millet.plots.classes`.
@@ -35,9 +35,9 @@ class OneCase:
     Attributes
     ----------
     length : int
-        How many timepoints are the case's own.
+        How many timepoints the case has.
     explanation : Explanation
-        Of this case alone.
+        The one of this case alone.
     time : ndarray of shape (length,)
     series : ndarray of shape (n_channels, length)
     scores : ndarray of shape (n_classes, length)
@@ -69,7 +69,7 @@ class OneCase:
         return check_relevant(relevant, self.length, self.explanation.n_timepoints)
 
     def title(self, label: Any) -> str:
-        """Return what was predicted, how surely, and, if known, whether it is right."""
+        """Return what was predicted, with its probability and, if known, whether it is right."""
         title = f"Predicted: {self.name(self.predicted)} ({self.probabilities[self.predicted]:.1%})"
         if label is None:
             return title

@@ -1,4 +1,4 @@
-"""Side by side: what several methods say of one case, and how much each of them matters to the model.
+"""Side by side: what several methods say about one case, and how much it matters to the model.
 
 In:  one `Explanation` for each method, and perturbation curves where there are any.
 Out: matplotlib figures; see `millet.plots`.
@@ -39,7 +39,7 @@ COLUMN, ROW, LEAST_HEIGHT = 3.9, 0.85, 2.9
 
 
 def height_of(n_methods: int) -> float:
-    """Return the inches that so many methods need, one below the other."""
+    """Return the height in inches that this many methods need, one below the other."""
     return max(LEAST_HEIGHT, ROW * n_methods + 0.4)
 
 
@@ -61,10 +61,10 @@ def plot_comparison(
     Parameters
     ----------
     explanations : mapping of str to Explanation
-        By the methods' names, of the same case.
+        By the methods' names; all have the same case.
     curves : mapping of str to array of shape (n_steps,), optional
-        From `millet.metrics.perturbation_curve`: what becomes of the prediction as what a method calls most relevant
-        is taken away. Without, that column is left out.
+        From `millet.metrics.perturbation_curve`: how the prediction changes as the timepoints that a method calls
+        most relevant are removed. Without curves, that column is left out.
     case : int
         Which case; negative counts from the end.
     target : label, optional
@@ -133,7 +133,7 @@ def _draw_curves(canvas: FigureBase, cell: SubplotSpec, curves: Mapping[str, Arr
     ax = plot_perturbation_curves(curves, ylabel=ylabel, ax=canvas.add_subplot(rows[0]))
     legend = ax.get_legend()
     assert legend is not None
-    # Else all columns would end above the names.
+    # Otherwise all columns would end above the names.
     legend.set_in_layout(False)
 
 
@@ -142,11 +142,11 @@ def _said(name: str, one: OneCase, code: int, limit: int) -> str:
 
 
 def _write_title(ax: Axes, write: Callable[[int], str], size: float) -> None:
-    """Write what fits above the panel: a longer title would run into the labels beside it."""
+    """Write as much as fits above the panel: a longer title would run into the labels beside it."""
     ax.set_title(longest_that_fits(write, size, inches_of(ax)), fontsize=size, loc="left")
 
 
 def _draw_all_channels(ax: Axes, one: OneCase, *, halo: bool = False) -> None:
-    """Draw the channels over one another: beside each other there is no room."""
+    """Draw the channels over one another: there is no room for them side by side."""
     for channel, values in enumerate(one.series):
         draw_series(ax, one.time, values, color=CHANNELS[channel % len(CHANNELS)], halo=halo)

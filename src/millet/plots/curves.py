@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 5.0, 2.9
-# In the legend's font: what is drawn for a curve, long enough to tell dashes from dots.
+# Of a curve's sample in the legend, in units of its font: long enough to tell dashes from dots.
 HANDLE_LENGTH = 3.0
-# In inches: what is drawn, and the gap between it and the name; a name's line; ticks with all labels of the axis.
+# In inches: a sample and the gap between it and the name; a name's line; ticks with all labels of the axis.
 HANDLE = (HANDLE_LENGTH + 0.8) * SMALL / INCH
 LINE = 0.175
 BELOW_LABELS = 0.48
 
 
 def legend_height(n_curves: int) -> float:
-    """Return the inches that the names of so many curves need below the axes."""
+    """Return the height in inches that the names of this many curves need below the axes."""
     return LINE * (n_curves + 1)
 
 
@@ -51,7 +51,7 @@ def plot_perturbation_curves(
     curves : mapping of str to array of shape (n_cases, n_steps) or (n_steps,)
         Per method, what remains (or is lost) after each step, for every case.
     fractions : array of shape (n_steps,), optional
-        The part of the timepoints that is gone after each step; by default evenly from 0 to 0.5.
+        The fraction of the timepoints that is gone after each step; by default evenly spaced from 0 to 0.5.
     ylabel : str
         What the curves show.
     ax : matplotlib Axes, optional

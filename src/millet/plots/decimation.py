@@ -17,8 +17,8 @@ from millet.errors import ParameterError
 def decimate(time: NDArray[Any], values: NDArray[Any], n_bins: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Keep the first, lowest, highest and last value of every pixel column.
 
-    A line through these covers the pixels that a line through all points would, as the M4 aggregation of
-    Jugel et al. (2014) does.
+    A line through these covers the same pixels as a line through all points, as in the M4 aggregation of
+    Jugel et al. (2014).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def decimate(time: NDArray[Any], values: NDArray[Any], n_bins: int) -> tuple[NDA
 def strongest_by_column(
     time: NDArray[Any], scores: NDArray[Any], n_bins: int
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return cell edges and, for every cell, its score that is furthest from 0.
+    """Return cell edges and, for every cell, the score furthest from 0.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def strongest_by_column(
     scores : ndarray of shape (..., n_timepoints)
         Signed.
     n_bins : int
-        Number of pixel columns: cells get no narrower.
+        Number of pixel columns: no cell is narrower than one.
 
     Returns
     -------

@@ -130,7 +130,7 @@ def plot_false_negative(
     palette: str = "green-red",
     figure: FigureBase | None = None,
 ) -> FigureBase:
-    """Draw why a case was missed: the series beside what it was before, and the evidence of both classes.
+    """Draw why a case was missed: the series, what it was before its signature, and the evidence for both classes.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def save_figure(figure: FigureBase, path: str | os.PathLike[str], *, dpi: float 
     Parameters
     ----------
     figure : matplotlib Figure
-        Closed afterwards, also when saving fails. For a part of a figure, the whole is saved.
+        Closed afterwards, even when saving fails. For a part of a figure, the whole is saved.
     path : str or path
         The suffix decides the format: .png, .pdf, .svg ...
     dpi : float

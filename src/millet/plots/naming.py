@@ -1,4 +1,4 @@
-"""Naming: points in, their names beside them out, where they cover as little as possible."""
+"""Naming: names are written beside their points, where they cover as little as possible."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ REACH = 4  # of a marker, in points
 def name_points(ax: Axes, points: Iterable[tuple[str, tuple[float, float]]]) -> list[Annotation]:
     """Write every point's name where it covers as little as possible of markers and other names.
 
-    Call it when everything else has its size and place: the figure is laid out for it, and what is drawn later is not
-    seen.
+    Call it when everything else has its size and place: the figure is laid out for it, and anything drawn later is
+    ignored.
 
     Parameters
     ----------

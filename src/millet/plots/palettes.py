@@ -17,7 +17,7 @@ INK = "#1f2933"
 FAINT = "#9aa5b1"
 REGION = "#f6c344"
 CHANNELS = ("#1f2933", "#3b6fb6", "#c2571a", "#3d8f6b", "#8a4f9e", "#a8861c")
-# How lines go on, and their markers, once the colours are used up.
+# Line styles and markers, of which the next is taken each time the colours are used up.
 LINES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
 
 

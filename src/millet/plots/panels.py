@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SMALL = 8
 NORMAL = 9.5
 LONGEST_NAME, SHORTEST_NAME = 48, 8
-INCH = 72.0  # in points, of which text is made
+INCH = 72.0  # in points, the unit of text
 
 
 def plain_text(text: str, limit: int = LONGEST_NAME) -> str:
-    r"""Return a name as matplotlib shall show it: no mathematics, one line, not endless.
+    r"""Return a name as matplotlib should show it: no mathematics, one line, not too long.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def longest_that_fits(write: Callable[[int], str], size: float, width: float) -> str:
-    """Return the longest text that is no wider than so many inches, where `write` cuts its names to a limit.
+    """Return the longest text that is no wider than `width` inches; `write` cuts its names to a given limit.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def longest_that_fits(write: Callable[[int], str], size: float, width: float) ->
 
 
 def inches_of(ax: Axes) -> float:
-    """Return how wide the axes is."""
+    """Return the width of the axes in inches."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     return float(ax.bbox.width / figure.dpi)
@@ -100,7 +100,7 @@ def check_relevant(relevant: ArrayLike | None, length: int, n_timepoints: int) -
 
 
 def n_columns_of(ax: Axes) -> int:
-    """Return how many pixel columns the axes has at least: a cell no narrower can't vanish."""
+    """Return how many pixel columns the axes has at least: a cell no narrower than one can't vanish."""
     return max(100, int(ax.bbox.width))
 
 
@@ -144,7 +144,7 @@ def draw_series(
     label: str | None = None,
     linewidth: float = 0.9,
 ) -> None:
-    """Draw one channel as a line with gaps where values are missing, and dots for lonely values."""
+    """Draw one channel as a line with gaps where values are missing, and dots for isolated values."""
     from matplotlib.patheffects import withStroke
 
     x = positions(time)

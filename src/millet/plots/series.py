@@ -1,4 +1,4 @@
-"""Pictures of series alone: an example of every class, and how a synthetic one is made.
+"""Pictures of series alone: an example of every class, and how a synthetic series is made.
 
 In:  plain arrays, such as those of a `Dataset`.
 Out: matplotlib figures; see `millet.plots`.
@@ -33,7 +33,7 @@ def plot_examples(
     *,
     figure: FigureBase | None = None,
 ) -> FigureBase:
-    """Draw the first case of every class, with the region that makes it one.
+    """Draw the first case of every class, with the region that is known to matter.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def plot_examples(
     relevant : array of bool, shape (n_cases, n_timepoints), optional
         True where a timepoint is known to matter.
     n_columns : int
-        How many panels side by side.
+        How many panels to put side by side.
     figure : matplotlib Figure or SubFigure, optional
         Where to draw; by default a new figure.
 
@@ -113,7 +113,7 @@ def plot_construction(
     Parameters
     ----------
     daily_rate, daily_sample, weekly_rate, base, final : array of shape (n_timepoints,)
-        The daily rhythm; a noisy sample of it; the weekly rhythm; sample times week; with its signature.
+        The daily rhythm; a noisy sample of it; the weekly rhythm; sample times week; the same with its signature.
     relevant : array of bool, shape (n_timepoints,), optional
         True where the signature is.
     figure : matplotlib Figure or SubFigure, optional

@@ -1,4 +1,4 @@
-"""Post-hoc explanations of any model, to compare MILLET's own evidence with.
+"""Post-hoc explanations of any model, for comparison with MILLET's own evidence.
 
 In:  a model that can be asked, and series.
 Out: the same `Explanation` that a `MilletClassifier` gives, so metrics and plots take either.

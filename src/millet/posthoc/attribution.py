@@ -1,4 +1,4 @@
-"""Methods of captum (extra ``explain``), by their authors' own code: Kernel SHAP, LIME, occlusion and gradients.
+"""Methods from captum (extra ``explain``), run by its own code: Kernel SHAP, LIME, occlusion and gradients.
 
 In:  one case as a `Question`; channels of a timepoint are perturbed together, or their attributions summed.
 Out: scores per timepoint. Replacement is the only way captum takes timepoints away.
@@ -28,7 +28,7 @@ N_SAMPLES = 500
 def kernel_shap(model: Any, X: Any, *, n_samples: int = N_SAMPLES, **shared: Unpack[Shared]) -> Explanation:
     """Kernel SHAP of every timepoint (`captum.attr.KernelShap`).
 
-    `shap` estimates the same values faster and can remove timepoints; this one is here to compare.
+    `shap` estimates the same values faster and can remove timepoints; this one is here for comparison.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def kernel_shap(model: Any, X: Any, *, n_samples: int = N_SAMPLES, **shared: Unp
     n_samples : int, default=500
         Coalitions to ask the model about.
     **shared
-        See `explain`. All classes share one set of coalitions, and the regression is made once a class.
+        See `explain`. All classes share one set of coalitions; there is one regression per class.
     """
     integer("n_samples", n_samples, at_least=3)
     captum = _captum("kernel_shap")
@@ -61,9 +61,9 @@ def lime(
     n_samples : int, default=500
         Random perturbations to ask the model about.
     alpha : float, default=0.01
-        Strength of the lasso's penalty, as captum has it; the stronger, the more timepoints get 0.
+        Strength of the lasso's penalty, as in captum; the stronger, the more timepoints get 0.
     **shared
-        See `explain`. All classes share one set of perturbations, and the regression is made once a class.
+        See `explain`. All classes share one set of perturbations; there is one regression per class.
     """
     integer("n_samples", n_samples, at_least=2)
     number("alpha", alpha, above=0)
@@ -79,7 +79,7 @@ def lime(
 def occlusion(
     model: Any, X: Any, *, window: int | None = None, stride: int | None = None, **shared: Unpack[Shared]
 ) -> Explanation:
-    """How much the output falls when a sliding window is replaced (`captum.attr.Occlusion`).
+    """Drop of the output when a sliding window is replaced (`captum.attr.Occlusion`).
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def occlusion(
     window : int, optional
         Timepoints replaced at once; by default a twentieth of the case.
     stride : int, optional
-        Steps of the window; by default a quarter of it. Where windows overlap, their effects are averaged.
+        Step between windows; by default a quarter of the window. Where windows overlap, their effects are averaged.
     **shared
         See `explain`. All classes cost no more than one.
     """
@@ -108,14 +108,14 @@ def occlusion(
             baselines=replacement,
             perturbations_per_eval=question.batch_size,
         )
-        # Every channel of a timepoint has the attribution of the window they share.
+        # All channels of a timepoint have the attribution of the windows they share.
         return Answer(attribution[:, 0].cpu().double().numpy()[question.codes])
 
     return explain_cases("occlusion", score, model, X, shared)
 
 
 def integrated_gradients(model: Any, X: Any, *, n_steps: int = 50, **shared: Unpack[Shared]) -> Explanation:
-    """Gradients integrated on the way from the baseline to the case (`captum.attr.IntegratedGradients`).
+    """Gradients integrated along the path from the baseline to the case (`captum.attr.IntegratedGradients`).
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def integrated_gradients(model: Any, X: Any, *, n_steps: int = 50, **shared: Unp
     X
         As for `explain`.
     n_steps : int, default=50
-        Gradients to take on the way.
+        Gradients to take along the path.
     **shared
         See `explain`. The cost grows with the number of classes.
     """
@@ -167,7 +167,7 @@ def gradient_x_input(model: Any, X: Any, **shared: Unpack[Shared]) -> Explanatio
 
 
 def _captum(feature: str) -> ModuleType:
-    import_extra("captum", "explain", f"The method '{feature}'")  # so that a message names the package
+    import_extra("captum", "explain", f"The method '{feature}'")  # so that the message names the package
     return import_extra("captum.attr", "explain", f"The method '{feature}'")
 
 
@@ -185,7 +185,7 @@ def _regression(make: Callable[..., Any], n_samples: int) -> Callable[[Question]
         seed = int(question.rng.integers(2**62))
         rows = []
         for code in question.codes.tolist():
-            # captum draws from torch's global generator; it is put back afterwards.
+            # captum draws from torch's global generator, which is restored afterwards.
             with seeded(seed):
                 rows.append(
                     method.attribute(
@@ -203,7 +203,7 @@ def _regression(make: Callable[..., Any], n_samples: int) -> Callable[[Question]
 
 
 def _all_to_the_only_one(question: Question) -> Answer:
-    """Give a single timepoint all that the case has over its replacement: there are no coalitions to draw."""
+    """Give a single timepoint the whole difference to its replacement: there are no coalitions to draw."""
     assert question.replacement is not None  # captum's methods replace
     gained = question.logits - question.subject.ask(question.replacement[None])[0]
     return Answer(gained[question.codes][:, None])
@@ -227,8 +227,8 @@ def _tensor(question: Question, values: Array | None) -> Tensor:
 def _mixable(question: Question) -> tuple[Callable[[Tensor], Tensor], Tensor, Tensor]:
     """Return the model as a function of tensors, without gradients, the case, and what replaces it.
 
-    Captum mixes these two by products with 0 and 1, which no missing value would ever leave: where there is one, ones
-    and zeros are mixed, and say which of the two a value is taken from.
+    Captum mixes these two by multiplying them by 0 and 1, but a missing value stays NaN whatever it is multiplied by.
+    Where there is one, ones and zeros are mixed instead, and tell which of the two each value is taken from.
     """
     import torch
 
@@ -254,9 +254,9 @@ def _differentiable(question: Question, method: str) -> Callable[[Tensor], Tenso
 
 
 def _remembering(forward: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """Return a forward function that asks the model once about the same input.
+    """Return a forward function that asks the model only once about the same input.
 
-    Captum explains one class at a time; with the same seed every class meets the same perturbations.
+    Captum explains one class at a time; with the same seed every class gets the same perturbations.
     """
     known: dict[bytes, Tensor] = {}
 

@@ -1,7 +1,7 @@
 """Baselines: what stands in for timepoints that a method takes away.
 
-In:  what the user typed as `baseline`.
-Out: a `Baseline` that gives each case's replacement values, judged before any model is asked.
+In:  what the user passed as `baseline`.
+Out: a `Baseline` that gives each case's replacement values, checked before any model is asked.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Baseline:
     Parameters
     ----------
     baseline : str, number, array or None
-        A name in `NAMES`, or values: one number, one a channel (n_channels,), (n_channels, n_timepoints) or
+        A name in `NAMES`, or values: one number, one per channel (n_channels,), (n_channels, n_timepoints) or
         (n_cases, n_channels, n_timepoints), of which a shorter case uses the beginning. None is "removed" where
         the method can remove and the model was made for it, else "zero".
     subject : Subject
     method : str
         For messages.
     can_remove : bool
-        Whether the method works with shorter series.
+        Whether the method can work with shorter series.
     """
 
     def __init__(self, baseline: Any, subject: Subject, method: str, *, can_remove: bool) -> None:

@@ -1,4 +1,4 @@
-"""Coalitions: which players are present, how much each coalition counts, and what the model says of it.
+"""Coalitions: which players are present, how much each coalition counts, and what the model says about it.
 
 In:  a number of players (timepoints or segments of them) and a generator.
 Out: `Coalitions` for the regressions of `millet.posthoc.shapley` and LIME, and the model's logits for them.
@@ -24,7 +24,7 @@ class Coalitions(NamedTuple):
     ----------
     present : ndarray of bool, shape (m, n_players)
     weights : ndarray of shape (m,)
-        Of each in the regression.
+        The weight of each in the regression.
     paired : bool
         Whether every second coalition is the complement of the one before it.
     """
@@ -45,7 +45,7 @@ def shap_kernel(sizes: NDArray[np.int64], n_players: int) -> Floats:
     from scipy.special import gammaln
 
     rest = n_players - sizes
-    # In logarithms: the number of coalitions of half of 1,100 players leaves the range of floats.
+    # In logarithms: the number of ways to choose half of 1,100 players is beyond the range of floats.
     logarithms = gammaln(sizes + 1) + gammaln(rest + 1) - np.log(sizes) - np.log(rest)
     kernel: Floats = np.exp(logarithms - logarithms.max(initial=-np.inf))
     return kernel
@@ -54,18 +54,18 @@ def shap_kernel(sizes: NDArray[np.int64], n_players: int) -> Floats:
 def draw_coalitions(
     n_players: int, n_samples: int, rng: np.random.Generator, *, sampling: str, paired: bool
 ) -> Coalitions:
-    """Return all coalitions where n_samples reaches them, else so many at random; never the empty or the full one.
+    """Return all coalitions if n_samples suffices, else that many at random; never the empty or the full one.
 
     Parameters
     ----------
     n_players : int
-        One player alone has no coalition but these two, so none is returned.
+        A single player has no coalitions but these two, so none is returned.
     n_samples : int
-        Rounded up to an even number where they are paired.
+        Rounded up to an even number if they are paired.
     rng : Generator
     sampling : {"kernel", "uniform"}
-        "kernel" draws sizes in proportion to the SHAP kernel and weighs all alike; "uniform" draws every coalition
-        alike and weighs it by the kernel. Both estimate the same regression.
+        "kernel" draws sizes in proportion to the SHAP kernel and gives all the same weight; "uniform" draws all
+        coalitions with the same chance and weights them by the kernel. Both estimate the same regression.
     paired : bool
         Follow each coalition by its complement, which cancels what both have in common.
     """
@@ -118,7 +118,7 @@ def logits_of_coalitions(
     replacement : ndarray of shape (n_channels, n_timepoints), or None
         What stands where a player is absent; None to remove its timepoints.
     batch_size : int
-        Whole series to hold in memory at once, or so many more as are shorter.
+        Whole series to hold in memory at once; of shorter ones, proportionally more.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def logits_of_coalitions(
     logits = np.zeros((len(present), len(subject.classes)))  # 0 for a series without any timepoint
     counts = present @ np.bincount(player_of, minlength=present.shape[1])  # timepoints of each coalition
     if replacement is None:
-        rows = np.argsort(-counts, kind="stable")  # like lengths together: little padding
+        rows = np.argsort(-counts, kind="stable")  # similar lengths together, for little padding
         rows = rows[counts[rows] > 0]
     else:
         counts = np.full(len(present), len(player_of))

@@ -1,8 +1,8 @@
-"""The engine: asks for one case after the other, and puts the scores together as an `Explanation`.
+"""The engine: scores one case after the other, and puts the scores together as an `Explanation`.
 
-In:  a method's scores of one case, `ScoreCase`.
-Out: the `Explanation` of all cases. What a case gets does not depend on the cases beside it: each is scored at its
-     own length, with a generator of its own, seeded by `random_state` and its values.
+In:  how a method scores one case, `ScoreCase`.
+Out: the `Explanation` of all cases. A case's scores do not depend on the other cases: each is scored at its own
+     length, with a generator of its own, seeded by `random_state` and its values.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Question:
     values : ndarray of shape (n_channels, n_timepoints)
         The case as the model sees it, at its own length.
     logits : ndarray of shape (n_classes,)
-        What the model says of the whole case.
+        What the model says about the whole case.
     codes : ndarray of int
         The classes to explain.
     replacement : ndarray of shape (n_channels, n_timepoints), or None
@@ -106,7 +106,7 @@ def explain_cases(
     model, X
         As for `millet.posthoc.explain`.
     shared : dict
-        The keywords of every method, as far as the user gave them.
+        The keywords of every method, those that the user gave.
     can_remove : bool
         Whether the method can work with shorter series.
     """
@@ -131,7 +131,7 @@ def explain_cases(
 
 
 def case_generator(seed: int | None, values: Array) -> np.random.Generator:
-    """Return a generator that depends on the seed and the case alone; None seeds it afresh.
+    """Return a generator that depends only on the seed and the case; None seeds it afresh.
 
     Examples
     --------

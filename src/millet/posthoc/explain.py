@@ -1,4 +1,4 @@
-"""One verb for all methods."""
+"""One function for all methods."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def explain(
     progress: bool = True,
     **options: Any,
 ) -> Explanation:
-    """Explain what any model says of every case, by a method that only asks it.
+    """Explain what any model says about every case, by a post-hoc method.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def explain(
     model : MilletClassifier, torch module, object with ``predict_proba`` or ``decision_function``, or callable
         A callable maps series to (n_cases, n_classes): logits, or whatever is to be explained. It is given
         (n_cases, n_timepoints) where X is a 2-D array, else (n_cases, n_channels, n_timepoints), cases of equal
-        length together. Of MILLET's classifiers the logits are explained, of other models with ``predict_proba`` the
-        logarithm, as in `millet.metrics`.
+        length together. What is explained is the logits of MILLET's classifiers and, as in `millet.metrics`, the
+        logarithm of other models' ``predict_proba``.
     X : array-like or list
         Series of equal or unequal length; NaN stands for missing values. A network sees them filled, other models
         as they are.
@@ -62,23 +62,23 @@ def explain(
         What stands in for timepoints that are taken away: "zero" (the mean of a z-normalised series), "mean" (of
         each channel of the case), a number, or an array of shape (n_channels,), (n_channels, n_timepoints) or
         (n_cases, n_channels, n_timepoints), in the units the model sees: for a classifier that normalises,
-        normalised. "removed" takes them out, and the series is shorter; "shap", "segment_shap" and "segment_lime"
-        can do so, and a series without any timepoint then has logits of 0. None is "removed" where
-        both the method and the model (MilletClassifier, MilletNetwork) can, else "zero".
+        normalised. "removed" takes them out, so that the series is shorter; "shap", "segment_shap" and "segment_lime"
+        can do so, and a series without any timepoint then has logits of 0. None is "removed" where both the method
+        and the model (MilletClassifier, MilletNetwork) can remove timepoints, else "zero".
     batch_size : int, default=32
-        Perturbed series to hold in memory and ask about at once; shortened ones as many more as fit their space.
+        Perturbed series to hold in memory and ask about at once; of shortened ones, as many as fit into that space.
     random_state : int or None, default=0
-        A case's draws depend on this and its values alone, so it gets the same scores in any company. None draws
+        A case's draws depend only on this and on its values, so its scores do not depend on other cases. None draws
         afresh.
     progress : bool, default=True
         Show a bar with ETA on a terminal or in a notebook.
     **options
-        Of the method; see the function of its name.
+        Options of the method; see the function of its name.
 
     Returns
     -------
     Explanation
-        Timepoint by timepoint; channels together. `method` is the name. Exactly 0 beyond a case's end.
+        Scores per timepoint, for all channels together; exactly 0 beyond a case's end. Its `method` is the name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Networks as subjects: differentiable, and asked in torch.
+"""Networks as subjects: differentiable, and run in torch.
 
 In:  a fitted `MilletClassifier`, or any torch module from (B, C, T) to (B, n_classes).
 Out: `NetworkSubject`, for `millet.posthoc.subjects`; its `forward` carries gradients.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @final
 class NetworkSubject(Subject):
-    """One or several networks whose logits are averaged; values are as the networks see them: normalised, filled."""
+    """One or several networks, with averaged logits; values are as the networks see them: normalised and filled."""
 
     def __init__(self, networks: Sequence[nn.Module], bags: Bags, classes: Array | None, batch_size: int) -> None:
         self.networks = networks

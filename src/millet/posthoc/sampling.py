@@ -1,7 +1,7 @@
-"""SHAP and LIME by sampled coalitions: of timepoints, or of segments of a long series.
+"""SHAP and LIME from sampled coalitions of timepoints, or of segments of a long series.
 
 In:  one case as a `Question`.
-Out: scores for all classes from one set of coalitions; the model is asked once a coalition, whatever the classes.
+Out: scores for all classes from one set of coalitions; the model is asked once per coalition, not once per class.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def shap(
     model, X
         As for `explain`.
     n_samples : int, default=500
-        Coalitions to ask the model about; where there are no more than these, all are taken and the values exact.
+        Coalitions to ask the model about; if no more exist, all are taken and the values are exact.
     sampling : {"uniform", "kernel"}, default="uniform"
-        Draw every coalition alike and weigh it by the SHAP kernel, as the paper does, or draw sizes by the kernel
-        and weigh all alike.
+        Draw all coalitions with the same chance and weight them by the SHAP kernel, as the paper does, or draw sizes
+        by the kernel and give all the same weight.
     paired : bool, default=True
         Follow each coalition by its complement (Covert & Lee, 2021). The paper does not say; False draws all
         coalitions independently.
@@ -52,12 +52,12 @@ def shap(
     Returns
     -------
     Explanation
-        The scores of a case sum to its logits less those of the baseline. So there are contributions, too, unless
+        The scores of a case sum to its logits minus those of the baseline. So there are also contributions, unless
         the baseline's logits differ from case to case.
 
     Examples
     --------
-    A model that adds up, with weights 1, 2, 3 for one class and 1, 0, 0 for the other:
+    A linear model, with weights 1, 2, 3 for one class and 1, 0, 0 for the other:
 
     >>> import numpy as np
     >>> def model(X):
@@ -84,16 +84,16 @@ def segment_shap(
     paired: bool = True,
     **shared: Unpack[Shared],
 ) -> Explanation:
-    """Shapley values of equal segments, each shared out evenly among its timepoints.
+    """Shapley values of equal segments, each divided evenly among its timepoints.
 
-    Fewer players than coalitions give far better estimates, at the price of detail inside a segment.
+    With fewer players than coalitions estimates are far better, at the price of detail inside a segment.
 
     Parameters
     ----------
     model, X
         As for `explain`.
     n_segments : int, default=32
-        Segments of a case; a case with fewer timepoints has one a timepoint.
+        Segments of a case; a case with fewer timepoints has one per timepoint.
     n_samples, sampling, paired
         As for `shap`.
     **shared
@@ -131,10 +131,10 @@ def segment_lime(
     alpha: float = 1.0,
     **shared: Unpack[Shared],
 ) -> Explanation:
-    """LIME on equal segments: a ridge regression near the whole case, each weight shared out in its segment.
+    """LIME on equal segments: a ridge regression near the whole case, each weight divided within its segment.
 
-    Ribeiro, Singh & Guestrin, "Why Should I Trust You?" (KDD 2016). A coalition is weighed by
-    exp(-d² / kernel_width²), where d is the cosine distance of its presences from those of the whole case.
+    Ribeiro, Singh & Guestrin, "Why Should I Trust You?" (KDD 2016). A coalition is weighted by
+    exp(-d² / kernel_width²), where d is its cosine distance from the whole case, both as 0 and 1 per segment.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def segment_lime(
 
 
 def equal_segments(n_timepoints: int, n_segments: int) -> NDArray[np.int64]:
-    """Return the segment of every timepoint; their sizes differ by 1 at most.
+    """Return the segment of every timepoint; segment sizes differ by at most 1.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def equal_segments(n_timepoints: int, n_segments: int) -> NDArray[np.int64]:
 
 
 class _Sampling:
-    """How coalitions are drawn, judged before any model is asked."""
+    """How coalitions are drawn, checked before any model is asked."""
 
     def __init__(self, n_samples: int, sampling: str, paired: bool) -> None:
         self.n_samples = integer("n_samples", n_samples, at_least=1)

@@ -1,4 +1,4 @@
-"""The two that ask nothing: class activation maps, and chance."""
+"""The two methods that perturb nothing: class activation maps, and chance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def cam(model: Any, X: Any, **shared: Unpack[Shared]) -> Explanation:
     """Class activation maps: the classifier's weights on every timepoint's embedding.
 
     Zhou et al., "Learning Deep Features for Discriminative Localization" (CVPR 2016). Only a network with global
-    average pooling has them; one forward pass, and they add up to the logits.
+    average pooling has them. They take one forward pass, and add up to the logits.
 
     Parameters
     ----------
@@ -88,6 +88,6 @@ def _activation_map(question: Question) -> Answer:
 
 
 def _chance(question: Question) -> Answer:
-    # For all classes even where one is asked for, so that it gets the same.
+    # Drawn for all classes even where one is asked for, so that its scores are the same.
     drawn = question.rng.standard_normal((len(question.logits), question.n_timepoints))
     return Answer(np.asarray(drawn[question.codes]))

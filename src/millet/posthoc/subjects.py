@@ -1,4 +1,4 @@
-"""Subjects: any model and the cases it is asked about, behind one way of asking.
+"""Subjects: any model and the cases it is asked about, behind one interface.
 
 In:  a `MilletClassifier`, a torch module, an object with ``predict_proba``, or a plain callable; series of any kind.
 Out: `Subject`, which every method of `millet.posthoc` perturbs and asks, one case at a time.
@@ -35,9 +35,9 @@ class Subject(ABC):
     bags : Bags
         The cases.
     removes_timepoints : bool
-        Whether the model was made to classify a series of which timepoints are gone.
+        Whether the model was made to classify series from which timepoints were removed.
     logits : ndarray of shape (n_cases, n_classes)
-        What the model says of the whole cases: the quantity that is explained.
+        What the model says about the whole cases: the quantity that is explained.
     classes : ndarray of shape (n_classes,)
         The labels.
     """
@@ -102,20 +102,20 @@ class Subject(ABC):
 
 @final
 class EvidenceSubject(Subject):
-    """A classifier of MILLET's that is no network: it prepares values, and deletes timepoints, by itself."""
+    """One of MILLET's classifiers that is not a network: it prepares values, and deletes timepoints, by itself."""
 
     def __init__(self, model: EvidenceClassifier, X: Any, batch_size: int) -> None:
         self._model, self._batch_size = model, batch_size
-        # Only lengths and values as they came are read of these; not normalised, large ones would be refused.
+        # Only the lengths and the original values are read. Without normalise=True, large values would be refused.
         super().__init__(model._checked_cases(X, normalise=True), model.classes_, batch_size)
 
     def values(self, case: int) -> Array:
-        """Return one case as it was brought, NaN where a value is missing."""
+        """Return one case as the user gave it, NaN where a value is missing."""
         return np.asarray(self.bags.raw([case])[0])
 
     def ask_shortened(self, values: Array, kept: NDArray[np.bool_]) -> Floats:
-        """Delete timepoints where the model does so: after it has prepared the values."""
-        starts = range(0, len(kept), self._batch_size)  # series are whole when they are handed over
+        """Let the model delete timepoints, which it does after it has prepared the values."""
+        starts = range(0, len(kept), self._batch_size)  # the model is given whole series
         chunks = [kept[start : start + self._batch_size] for start in starts]
         logits = [
             logits_of(self._model, np.broadcast_to(values, (len(c), *values.shape)), len(c), removed=~c)
@@ -129,7 +129,7 @@ class EvidenceSubject(Subject):
 
 @final
 class CallableSubject(Subject):
-    """Any model that is none of MILLET's and no network, given the values just as they were brought."""
+    """Any model that is neither MILLET's nor a network; it is given the values just as the user gave them."""
 
     def __init__(self, model: Any, X: Any, batch_size: int) -> None:
         self._model = model
@@ -137,7 +137,7 @@ class CallableSubject(Subject):
         super().__init__(as_bags(X, normalise=False), getattr(model, "classes_", None), batch_size)
 
     def values(self, case: int) -> Array:
-        """Return one case as it was brought, NaN where a value is missing."""
+        """Return one case as the user gave it, NaN where a value is missing."""
         return np.asarray(self.bags.raw([case])[0])
 
     def _ask(self, values: Array) -> Floats:
@@ -162,7 +162,7 @@ def make_subject(model: Any, X: Any, batch_size: int) -> Subject:
     batch_size : int
         Series to ask about at once.
     """
-    # Neither can be what it is unless its module has been imported: torch is not loaded to find out.
+    # A model can be of either kind only if its module has been imported: torch is not loaded to find out.
     model = owner_of(model)
     classifier, torch = sys.modules.get("millet.classifier"), sys.modules.get("torch")
     contract = sys.modules.get("millet.contract")

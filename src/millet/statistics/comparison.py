@@ -1,4 +1,4 @@
-"""Comparison: one classifier against another, against two aims, and against repeated runs of itself.
+"""Comparison: one classifier against another, many in several aims, and a result against repeated runs.
 
 In:  results, plain arrays.
 Out: small typed results, read by `millet.report`.
@@ -58,7 +58,7 @@ def head_to_head(
     higher_is_better : bool
         True for accuracy, False for a loss.
     decimals : int
-        Results whose difference rounds to 0 draw.
+        Results whose difference rounds to 0 are a draw.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def run_spread(runs: ArrayLike) -> Spread:
 
 
 def chance_inside(n_ours: int, n_theirs: int) -> float:
-    """Return how often the mean of some runs lies near other runs of the same, by chance alone.
+    """Return how often the mean of some runs lies near other runs of the same model, by chance alone.
 
     Near is within two of their standard deviations of their mean, as in `Spread.verdict`: the range of at most five
     runs always lies within that.
@@ -177,7 +177,7 @@ def chance_inside(n_ours: int, n_theirs: int) -> float:
     Parameters
     ----------
     n_ours : int
-        Runs that the mean is of.
+        Runs in the mean.
     n_theirs : int
         Other runs, at least two.
 
@@ -188,20 +188,20 @@ def chance_inside(n_ours: int, n_theirs: int) -> float:
     """
     if n_ours < 1 or n_theirs < 2:
         raise ParameterError(f"This needs a run, and two others beside it; got {n_ours} and {n_theirs}.")
-    # The difference of both means, by the standard deviation of theirs, has Student's distribution.
+    # The difference of both means, over the standard deviation of theirs, has Student's distribution, scaled.
     width = 2 / np.sqrt(1 / n_ours + 1 / n_theirs)
     return float(2 * student.cdf(width, n_theirs - 1) - 1)
 
 
 def chance_of_so_few(n_held: int, chances: Sequence[float]) -> float:
-    """Return how likely it is that so few of some independent things, or fewer, come about.
+    """Return how likely it is that only `n_held` of some independent events happen, or fewer.
 
     Parameters
     ----------
     n_held : int
-        How many did.
+        How many did happen.
     chances : sequence of float
-        Of each, how likely it is.
+        How likely each of them is.
 
     Examples
     --------

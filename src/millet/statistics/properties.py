@@ -28,12 +28,12 @@ def class_balance(y: ArrayLike, n_classes: int | None = None) -> float:
     y : array of shape (n_cases,)
         Labels.
     n_classes : int, optional
-        How many classes there are, where some may have no case here; by default those in `y`.
+        How many classes there are, if some may have no case here; by default those in `y`.
 
     Returns
     -------
     float
-        1 where all classes have as many cases, near 0 where almost all cases are of one class.
+        1 where all classes have equally many cases, near 0 where almost all cases are of one class.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def deviations_from_median(values: ArrayLike, *, decimals: int = TIE_DECIMALS) -
     values : array of shape (n_datasets, n_classifiers)
         Results, finite.
     decimals : int
-        Results are rounded to so many decimals.
+        Results are rounded to this many decimals.
 
     Returns
     -------

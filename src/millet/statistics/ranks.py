@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from millet.errors import ParameterError
 
-# Results that were computed twice differ in their last bits; they are no less a tie for that.
+# Results that were computed twice may differ in their last bits, and tie all the same.
 TIE_DECIMALS = 9
 
 
@@ -43,7 +43,7 @@ def dataset_ranks(
     higher_is_better : bool
         True for accuracy, False for a loss.
     decimals : int
-        Results that agree in so many decimals tie.
+        Results that agree to this many decimals tie.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def average_ranks(
     higher_is_better : bool
         True for accuracy, False for a loss.
     decimals : int
-        Results that agree in so many decimals tie.
+        Results that agree to this many decimals tie.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def average_ranks(
 def count_wins(
     values: ArrayLike, *, higher_is_better: bool = True, decimals: int = TIE_DECIMALS
 ) -> NDArray[np.int64]:
-    """Count the datasets on which each classifier is best; all that tie for the first place win.
+    """Count the datasets on which each classifier is best; all that tie for first place win.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def count_wins(
     higher_is_better : bool
         True for accuracy, False for a loss.
     decimals : int
-        Results that agree in so many decimals tie. The paper's wins are those of results rounded to 3 decimals
+        Results that agree to this many decimals tie. The paper's wins are those of results rounded to 3 decimals
         (its ranks are not).
 
     Returns

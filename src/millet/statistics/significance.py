@@ -22,7 +22,7 @@ from millet.statistics.ranks import TIE_DECIMALS, average_ranks, check_results
 
 
 class FriedmanResult(NamedTuple):
-    """Whether any of the classifiers differs: the statistic, and how likely one as large is by chance."""
+    """Whether any of the classifiers differs: the statistic, and how likely one that large is by chance."""
 
     statistic: float
     p_value: float
@@ -67,7 +67,7 @@ def friedman_test(values: ArrayLike, *, decimals: int = TIE_DECIMALS) -> Friedma
     values : array of shape (n_datasets, n_classifiers)
         Results of at least three classifiers; whether high or low is better makes no difference.
     decimals : int
-        Results that agree in so many decimals tie.
+        Results that agree to this many decimals tie.
 
     Returns
     -------
@@ -102,8 +102,8 @@ def pairwise_wilcoxon(values: ArrayLike, *, decimals: int = TIE_DECIMALS) -> NDA
     values : array of shape (n_datasets, n_classifiers)
         Results, finite.
     decimals : int
-        Differences are rounded to so many decimals; datasets where that leaves 0 are left out of the pair's test,
-        which is ``scipy.stats.wilcoxon`` of the others.
+        Differences are rounded to this many decimals; datasets where that leaves 0 are left out of the pair's test,
+        which is ``scipy.stats.wilcoxon`` on the others.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def pairwise_wilcoxon(values: ArrayLike, *, decimals: int = TIE_DECIMALS) -> NDA
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjust p-values for having asked so many questions at once (Holm's step-down method).
+    """Adjust p-values for having made several tests at once (Holm's step-down method).
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n_tests,)
-        To be compared with the level of significance as they are.
+        To be compared directly with the level of significance.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def find_cliques(ranks: ArrayLike, different: ArrayLike) -> tuple[tuple[int, ...
 
     Examples
     --------
-    The first differs from the third, and nobody else from anybody: two overlapping cliques.
+    Only the first and the third differ: two overlapping cliques.
 
     >>> find_cliques([1.0, 2.0, 3.0], [[False, False, True], [False, False, False], [True, False, False]])
     ((0, 1), (1, 2))
@@ -221,7 +221,7 @@ def compare_classifiers(
         The level of significance, between 0 and 1, of the whole family of pairwise tests. Where Friedman's test
         finds no difference at this level, no pair is called different.
     decimals : int
-        Results that agree in so many decimals tie.
+        Results that agree to this many decimals tie.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Viewer: one self-contained HTML file that shows what a model said about every case, and why.
 
-In:  an `Explanation`; where there are, labels, true regions, scores of the model and facts about it.
+In:  an `Explanation` and, where known, labels, true regions, scores of the model and facts about it.
 Out: a page that opens offline in any current browser.
 """
 

@@ -48,7 +48,7 @@ def model_facts(classifier: Any) -> dict[str, object]:
     """
     summary = classifier.training_summary_
     facts: dict[str, object] = classifier.facts()
-    if not summary["n_cases"]:  # networks from elsewhere, of whose training nobody knows
+    if not summary["n_cases"]:  # networks from elsewhere, whose training is unknown
         return facts
     training = {"Trained on": f"{summary['n_cases']:,} cases", "Training time": f"{summary['seconds']:,.0f} s"}
     return facts | training

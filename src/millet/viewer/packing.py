@@ -3,7 +3,7 @@
 In:  the arrays of one case, without padding.
 Out: base64 of gzip of sections; `assets/scripts/codec.js` reads them in the same order.
 
-A section is an array whose bytes are sorted by significance (all lowest bytes first), which gzip likes. Values are
+A section is an array whose bytes are sorted by significance (all lowest bytes first), which suits gzip. Values are
 ``offset + scale * number``; scales are powers of two, so that scaling rounds nothing.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Evidence that a report holds for all its cases, in values: about 13 MB of the file. Beyond it each case keeps only
-# its most probable classes.
+# The most evidence that a report holds for all its cases, in values: about 13 MB of the file. Beyond it each case
+# keeps only that of its most probable classes.
 MAX_EVIDENCE = 6_000_000
 LEAST_CLASSES = 3
-# Evidence is scaled to just below 2**15, the largest numbers of a half float, so that it has three right digits down
-# to a billionth of the strongest.
+# Evidence is scaled to just below 2**15, near the largest half float, so that it has three correct digits down to a
+# billionth of the strongest.
 HALF_EXPONENT = 15
 GZIP_FORMAT = 31
 # Bytes of one significance are alike, and unlike those of another: small blocks hold one kind, which saves 4 %.

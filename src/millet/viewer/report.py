@@ -1,6 +1,6 @@
 """The report: everything about a run of a model in one HTML file.
 
-In:  an `Explanation`, and what is known beside it.
+In:  an `Explanation`, and what else is known.
 Out: a file without a single external reference. Its data are JSON and base64 in elements that never run; its one
      script and one style are allowed by their hashes, and nothing else is.
 """
@@ -31,7 +31,7 @@ from millet.version import __version__
 from millet.viewer.facts import accuracy_row, describe_scores
 from millet.viewer.packing import kept_classes, pack, pack_case, runs, sorted_bytes
 
-# In the order in which they stand in the page: later ones use earlier ones.
+# In their order on the page: later ones use earlier ones.
 SCRIPTS = (
     "codec", "data", "axis", "numbers", "intervals", "palette", "marks", "painter",
     "chart", "gestures", "list", "confusion", "classes", "case", "export", "main",
@@ -177,7 +177,7 @@ class _Content:
             "nClasses": e.n_classes,
             "channels": self.channel_names,
             "hasAttention": e.attention is not None,
-            # Where scores are contributions, too, their mean and the bias make the logit, and the page says so.
+            # Where the scores are also the contributions, their mean plus the bias is the logit; the page says so.
             "bias": None if e.bias is None or not _same(e.scores, e.contributions) else _plain(e.bias),
             "time": _describe_time(e.time),
             "differences": self.differences,
@@ -275,7 +275,7 @@ def _fill(template: str, parts: Mapping[str, str]) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return a content security policy under which only this style and this script count, and nothing is fetched."""
+    """Return a content security policy that allows only this style and this script, and fetches nothing."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
