@@ -31,7 +31,7 @@ UWaveGestureLibraryY UWaveGestureLibraryZ Wafer Wine WordSynonyms Worms WormsTwo
 """
 PAPER_DATASETS = tuple(_PAPER.split())
 
-# The UEA archive of 2018. Names alone: how large its datasets are is known once they are here.
+# The UEA archive of 2018. Names only: the sizes of its datasets are known once they are here.
 _MULTIVARIATE = """
 ArticularyWordRecognition AtrialFibrillation BasicMotions CharacterTrajectories Cricket DuckDuckGeese EigenWorms
 Epilepsy ERing EthanolConcentration FaceDetection FingerMovements HandMovementDirection Handwriting Heartbeat
@@ -103,7 +103,7 @@ def _parse(row: dict[str, str]) -> Entry:
 def find(name: str) -> Entry | None:
     """Return the entry of that name, or None where the archive has none.
 
-    The exact name comes first, then one that differs in case only.
+    The exact name comes first, then one that differs only in upper and lower case.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def check(train: Dataset, test: Dataset) -> tuple[str, ...]:
     Parameters
     ----------
     train, test : Dataset
-        The splits of one dataset that the catalogue, or the generator, knows.
+        The splits of a dataset known to the catalogue or the generator.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def check(train: Dataset, test: Dataset) -> tuple[str, ...]:
     Raises
     ------
     UnknownNameError
-        Where nobody knows the original sizes of a dataset of that name.
+        If the original sizes of a dataset of that name are not known.
 
     Examples
     --------

@@ -18,11 +18,11 @@ from millet.errors import ParameterError
 Series = NDArray[np.floating[Any]] | list[NDArray[np.floating[Any]]]
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no equality that is a bool
+@dataclass(frozen=True, eq=False)  # comparing arrays does not give a bool
 class Dataset:
     """One split of a labelled collection of time series.
 
-    Readers and generators make these; of your own arrays, ``Dataset(X=X, y=y)`` is one.
+    Readers and generators make these; for your own arrays, use ``Dataset(X=X, y=y)``.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Dataset:
     classes : ndarray of shape (n_classes,)
         The sorted labels that occur in either split; by default those of `y`.
     relevant : ndarray of bool, shape (n_cases, n_timepoints), or None
-        True where a timepoint is known to belong to the class's signature; None where nobody knows.
+        True where a timepoint is known to belong to the class's signature; None where that is not known.
     split : str
         "train", "test", or "" where there is only one.
     source : str
@@ -44,7 +44,7 @@ class Dataset:
     class_names : tuple of str
         What to call each class in pictures and tables, in the order of `classes`; by default the labels.
     channel_names : tuple of str
-        What to call each channel; empty where nobody knows.
+        What to call each channel; empty where that is not known.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Dataset:
             object.__setattr__(self, "X", as_cases(self.X))
         if self.y is not None:
             if len(self.classes) == 0:
-                from millet.labels import as_labels  # brings scikit-learn; readers and generators name the classes
+                from millet.labels import as_labels  # imports scikit-learn; readers and generators pass classes
 
                 object.__setattr__(self, "y", as_labels(self.y))
                 object.__setattr__(self, "classes", np.unique(self.y))
@@ -80,7 +80,7 @@ class Dataset:
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Refuse parts that are not of the same cases, classes and channels."""
+        """Refuse parts that do not have the same cases, classes and channels."""
         longest = int(self.lengths.max(initial=0))
         for name, found, wanted in (
             ("y", None if self.y is None else self.y.shape, (len(self),)),

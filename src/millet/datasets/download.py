@@ -52,7 +52,7 @@ def download(
     sha256 : str, optional
         The digest the zip must have, in hexadecimal.
     progress : bool
-        Whether to show a bar on standard error, where that is a terminal.
+        Whether to show a bar on standard error, if that is a terminal.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def download(
     Raises
     ------
     DownloadError
-        Where the dataset can't be had, is damaged, or is not the archive's original split.
+        If the dataset can't be downloaded, is damaged, or is not the archive's original split.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _unpacked_splits(name: str, unpacked: Path) -> Splits:
 
 
 def _require_original(splits: Splits) -> None:
-    """Read both files as a user would; where the catalogue knows the dataset, compare."""
+    """Read both files as a user would, and compare them with the catalogue if it has the dataset."""
     train, test = splits.load()
     differences = catalogue.check(train, test) if catalogue.find(splits.name) else ()
     if differences:

@@ -3,8 +3,8 @@
 In:  the URL of one file on an HTTP server.
 Out: that file, complete, for `millet.datasets.download`.
 
-What has arrived is kept in ``<target>.part``; ``<target>.json`` remembers which version of the file that is,
-so that a later run goes on where an earlier one was stopped.
+What has arrived is kept in ``<target>.part``; ``<target>.json`` records which version of the file that is,
+so that a later run continues where an earlier one stopped.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class _Bar(Protocol):
 
 
 class _TransientError(Exception):
-    """Something that may go better the next time."""
+    """A failure that may not happen again."""
 
 
 class _StalePartError(_TransientError):
-    """What is here is not the beginning of what the server has."""
+    """The part that is here is not the beginning of what the server has."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,14 @@ def fetch(url: str, target: Path, *, progress: bool = True) -> None:
     target : Path
         Where the file goes; it appears there only when it is complete.
     progress : bool
-        Whether to show a bar on standard error, where that is a terminal.
+        Whether to show a bar on standard error, if that is a terminal.
 
     Raises
     ------
     DownloadError
-        Where the file can't be had; what has arrived stays for the next call.
+        If the file can't be downloaded; what has arrived stays for the next call.
     MissingFileError
-        Where the server says that there is no such file.
+        If the server says that there is no such file.
     """
     if not url.lower().startswith(("http://", "https://")):
         raise DownloadError(f"Can download from http:// and https:// addresses only; got {url}.")
@@ -116,7 +116,7 @@ def discard(target: Path) -> None:
 
 
 def _fetch_once(url: str, target: Path, bar: _Bar) -> None:
-    """Ask for what is absent and write it behind what is there."""
+    """Request what is missing and append it to what is there."""
     part = _part_of(target)
     known = _read_version(target, url)
     have = _size(part) if known is not None else 0
@@ -142,7 +142,7 @@ def _fetch_once(url: str, target: Path, bar: _Bar) -> None:
 
 @contextlib.contextmanager
 def _open(url: str, have: int, known: _Version | None) -> Iterator[Any]:
-    """Open the address, from byte `have` on, and sort what can go wrong into final and transient."""
+    """Open the address, from byte `have` on, and sort failures into final and transient ones."""
     headers = {"User-Agent": "millet"}
     if have and known is not None:
         headers |= {"Range": f"bytes={have}-", "If-Range": known.validator}
@@ -180,7 +180,7 @@ def _append(response: Any, part: Path, bar: _Bar) -> None:
             if file.tell() > MAX_BYTES:
                 raise DownloadError(f"{response.url} does not end after {MAX_BYTES} bytes; no dataset is so large.")
             file.write(chunk)
-            file.flush()  # what has arrived must outlive a process that is killed
+            file.flush()  # what has arrived must survive if the process is killed
             bar.update(len(chunk))
 
 
@@ -194,7 +194,7 @@ def _require_continuation(response: Any, known: _Version | None, have: int) -> N
 
 
 def _total(response: Any) -> int | None:
-    """Return the size of the whole file, where the server tells."""
+    """Return the size of the whole file, if the server says."""
     if response.status == 206:
         total = response.headers.get("Content-Range", "").rpartition("/")[2]
     else:
@@ -203,14 +203,14 @@ def _total(response: Any) -> int | None:
 
 
 def _validator(response: Any) -> str:
-    """Return what names this version of the file: a strong ETag, else its date, else ''."""
+    """Return what identifies this version of the file: a strong ETag, else its date, else ''."""
     etag: str = response.headers.get("ETag", "")
     # A weak ETag promises the same meaning, not the same bytes.
     return etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
 
 
 def _read_version(target: Path, url: str) -> _Version | None:
-    """Return the version of the part, or None where it can't be continued."""
+    """Return the version of the part, or None if it can't be continued."""
     try:
         version = _Version(**json.loads(_version_file(target).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

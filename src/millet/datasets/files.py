@@ -53,8 +53,8 @@ def load_file(path: File, *, labels: bool = True) -> Dataset:
     path : str or path
         A file in one of the formats of `READERS`.
     labels : bool, default=True
-        False for the rows of a .csv, .tsv or .txt file without a header that are values and nothing else; the first
-        column would be read as the label.
+        False if the rows of a .csv, .tsv or .txt file without a header are values and nothing else; the first column
+        would be read as the label.
 
     Returns
     -------
@@ -65,9 +65,9 @@ def load_file(path: File, *, labels: bool = True) -> Dataset:
     Raises
     ------
     DatasetNotFoundError
-        Where the file is not there.
+        If the file does not exist.
     DatasetFormatError
-        Where it is not in a known format, or not what its format promises.
+        If it is not in a known format, or not what its format promises.
 
     Examples
     --------
@@ -103,8 +103,8 @@ def load_splits(train_path: File, test_path: File, name: str) -> tuple[Dataset, 
     Raises
     ------
     DatasetFormatError
-        Where a file can't be read, where the channels differ in number, name or order, or where the test file
-        has a label that the training file never has.
+        If a file can't be read, the channels differ in number, name or order, or the test file has a label that
+        the training file never has.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def load_splits(train_path: File, test_path: File, name: str) -> tuple[Dataset, 
     train_labels, test_labels = list(train.labels or ()), list(test.labels or ())
     known = _known_labels(train_path, train_labels, test_path, test)
     spelled = set(train_labels)
-    # 1.0 is the class 1 of the training cases, also where other classes have names.
+    # 1.0 is class 1 of the training cases, even where other classes have names.
     test_labels = [label if label in spelled else known[label_key(label)] for label in test_labels]
     y = parse_labels([*train_labels, *test_labels])
     classes = np.unique(y)
@@ -147,7 +147,7 @@ def load_splits(train_path: File, test_path: File, name: str) -> tuple[Dataset, 
 
 
 def split_suffix(path: File) -> tuple[str, str]:
-    """Return a file's name without its suffix, and the suffix in lower case; '' where it is unknown.
+    """Return a file's name without its suffix, and the suffix in lower case; '' if it is unknown.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def is_missing(label: str) -> bool:
 
 
 def label_key(label: str) -> str | float:
-    """Return what two labels share when they mean the same: the number where it is one, else the text.
+    """Return a key that labels share if they mean the same: the number if it is one, else the text.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def parse_labels(labels: Sequence[str]) -> NDArray[Any]:
     Returns
     -------
     ndarray of shape (n_cases,)
-        int64 where all are whole numbers, float64 where all are numbers, text otherwise. Codes with leading
-        zeros such as 007 stay text, all of them.
+        int64 where all are whole numbers, float64 where all are numbers, text otherwise. If one is a code with
+        leading zeros, such as 007, all stay text.
 
     Examples
     --------

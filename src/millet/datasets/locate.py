@@ -57,7 +57,7 @@ def load_dataset(name: str, path: str | os.PathLike[str] | None = None) -> tuple
     Parameters
     ----------
     name : str
-        The dataset's name; where nothing has it exactly, case is ignored.
+        The dataset's name; if there is no exact match, upper and lower case are not distinguished.
     path : path-like, optional
         The folder to search: one that holds datasets, or the dataset's own. By default, the folders of the
         environment variable MILLET_DATA, else this platform's cache folder.
@@ -70,7 +70,7 @@ def load_dataset(name: str, path: str | os.PathLike[str] | None = None) -> tuple
     Raises
     ------
     DatasetNotFoundError
-        Where no folder holds both splits; the message says where it looked and how to get them.
+        If no folder holds both splits; the message says where it looked and how to get them.
 
     Examples
     --------
@@ -160,14 +160,14 @@ def find_splits(name: str, folders: list[Path]) -> Splits | None:
     Parameters
     ----------
     name : str
-        The dataset's name; its exact spelling wins over one that differs in case.
+        The dataset's name; its exact spelling wins over one that differs in upper and lower case.
     folders : list of Path
         Folders that hold datasets or are the dataset's own.
 
     Raises
     ------
     DatasetNotFoundError
-        Where only one of the two splits is there.
+        If only one of the two splits is there.
     """
     candidates = [files for folder in folders for files in _candidates(folder, name)]
     lonely: list[Path] = []
@@ -211,7 +211,7 @@ class _Files:
         self.by_split: dict[str, dict[str, Path]] = {"TRAIN": {}, "TEST": {}}
 
     def pair(self) -> Splits | None:
-        """Return the pair of the most preferred format, of one format where there is one."""
+        """Return the pair in the most preferred format, in a single format if possible."""
         train, test = self.by_split["TRAIN"], self.by_split["TEST"]
         if not train or not test:
             return None
@@ -255,7 +255,7 @@ def _all_files(folder: Path) -> Iterator[_Files]:
 
 
 def _subfolders(folder: Path) -> list[Path]:
-    # Hidden folders are left out: unfinished downloads live in one.
+    # Hidden folders are left out: one of them holds unfinished downloads.
     return [child for child in _children(folder) if not child.name.startswith(".") and child.is_dir()]
 
 
@@ -273,7 +273,7 @@ def _files_in(folder: Path) -> list[_Files]:
 def _children(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
-    except OSError:  # a folder that is absent or closed to us holds nothing that can be loaded
+    except OSError:  # a folder that is absent or can't be read holds nothing that can be loaded
         return []
 
 

@@ -19,7 +19,7 @@ from millet.errors import MilletError
 
 @dataclass(frozen=True)
 class Row:
-    """One dataset: what is known of it, and what reading it showed.
+    """One dataset: what is known about it, and what reading it showed.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Row:
     format : str or None
         The format of its files, "built-in", or None where it is not here.
     original : bool or None
-        Whether it was read and is the archive's original split; None where nobody knows.
+        Whether it was read and is the archive's original split; None where that is not known.
     differences : tuple of str
         How it differs from the original split.
     error : str or None
@@ -94,7 +94,7 @@ def outline(names: Iterable[str], here: dict[str, Splits]) -> list[Row]:
 
 
 def files_of(name: str, here: dict[str, Splits]) -> Splits | None:
-    """Return the files of a dataset, spelled exactly or in another case, or None.
+    """Return the files of a dataset, spelled exactly or in other upper and lower case, or None.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _outline(name: str, splits: Splits | None) -> Row:
 
 
 def examine(row: Row, splits: Splits | None) -> Row:
-    """Describe a dataset by really reading it.
+    """Describe a dataset by actually reading it.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def examine(row: Row, splits: Splits | None) -> Row:
     Returns
     -------
     Row
-        The sizes as read; where a file can't be read, the outline and the error.
+        The sizes as read; if a file can't be read, the outline and the error.
     """
     try:
         train, test = splits.load() if splits is not None else load_dataset(row.name)

@@ -1,4 +1,4 @@
-"""Unpack: a zip that nobody vouches for in, plain files in one folder out, or nothing.
+"""Unpack: an untrusted zip in, plain files in one folder out, or nothing.
 
 In:  a zip from the network, by `millet.datasets.download`.
 Out: a folder; every member was checked before the first was written.
@@ -39,7 +39,7 @@ def unpack(archive: Path, folder: Path) -> None:
     Raises
     ------
     DownloadError
-        Where the file is no zip, is damaged, or holds anything but plain files at plain relative places:
+        If the file is not a zip, is damaged, or holds anything but plain files at plain relative places:
         absolute paths, '..', links, drive letters, backslashes, encryption, or more than it should unpack to.
     """
     try:
@@ -84,7 +84,7 @@ def _refuse_tricks(archive: Path, member: zipfile.ZipInfo) -> None:
 
 
 def _refuse_clashes(archive: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Refuse members of which one would overwrite the other, or need its place for a folder."""
+    """Refuse members of which one would overwrite another, or need its place for a folder."""
     # Folded, because some file systems ignore case.
     places = [PurePosixPath(member.filename.casefold()) for member in members]
     files = {place for place, member in zip(places, members, strict=True) if not member.is_dir()}

@@ -2,7 +2,7 @@
 
 Out: `WebTraffic` datasets, equal to the published ones with the default arguments.
 
-Appendix C.1 of the paper. The text differs from the released data in two places, and the released data decide
+Appendix C.1 of the paper. The text differs from the released data in two places; the released data are followed
 (decision 2): the noise is drawn from U(0.1, 0.3), not U(2, 4), and a spike from N(3.0, 0.2), not N(3.0, 2.0).
 """
 
@@ -112,7 +112,7 @@ def _none(rng: RandomState, series: Values, bounds: tuple[int, int]) -> tuple[Va
 def _spikes(rng: RandomState, series: Values, bounds: tuple[int, int]) -> tuple[Values, Signature]:
     marked = rng.binomial(1, 0.01, len(series)).astype(bool)
     magnitude = rng.normal(3.0, 0.2, len(series))
-    # The released data drew `choice([-1, 1])` once a point; this is the same stream in one call.
+    # The released data drew `choice([-1, 1])` once per point; this is the same stream in one call.
     sign = 2 * rng.randint(0, 2, len(series)) - 1
     changed = series + np.where(marked, sign * magnitude, 0.0)
     locations = tuple((int(point), int(point) + 1) for point in np.flatnonzero(marked))
@@ -268,7 +268,7 @@ def make_web_traffic_splits(*, random_state: int = PUBLISHED_SEED, **arguments: 
     random_state : int, default=12
         Seed of the stream.
     **arguments
-        Of `make_web_traffic`.
+        Arguments of `make_web_traffic`.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def _make_case(rng: RandomState, code: int, n_timepoints: int, interval: float) 
     weeks = np.linspace(0, n_days / 7, n_timepoints)
     daily_rate = warped_sine(season.daily_amplitude, season.bias, season.phase + 0.55, season.skew, days)
     weekly_rate = warped_sine(season.weekly_amplitude, 1.0, 0.6, 2.0, weeks)
-    # The released data "sampled" the weekly rate too, with standard deviation 0: draws made and lost.
+    # The released data "sampled" the weekly rate too, with standard deviation 0: these draws are discarded.
     rng.normal(size=n_timepoints)
     daily_sample = rng.normal(daily_rate, season.noise)
     base = daily_sample * weekly_rate
@@ -314,7 +314,7 @@ def _make_case(rng: RandomState, code: int, n_timepoints: int, interval: float) 
 
 
 def _window_bounds(n_timepoints: int, interval: float) -> tuple[int, int]:
-    """Shortest and longest signature window: a quarter of a day and two days, inside the series."""
+    """Return the shortest and longest signature window: a quarter of a day and two days, inside the series."""
     shortest = min(max(1, round(0.25 * MINUTES_PER_DAY / interval)), n_timepoints)
     longest = min(max(shortest, round(2 * MINUTES_PER_DAY / interval)), n_timepoints)
     return shortest, longest

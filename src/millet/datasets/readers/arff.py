@@ -1,8 +1,8 @@
 r"""Reader for ``.arff``, Weka's format, as the UCR and UEA archives use it.
 
-Univariate: numeric attributes, one a timepoint, and the class last. Multivariate: one relational attribute whose
+Univariate: numeric attributes, one per timepoint, and the class last. Multivariate: one relational attribute whose
 channels are separated by ``\n`` inside a quoted text, and the class last. scipy's reader knows no relational
-attributes and no unlabelled classes, so both forms are read here; the tests hold the first against scipy's.
+attributes and no unlabelled classes, so both forms are read here; the tests compare the first with scipy's.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _read_header(file: Path, numbered: Iterator[tuple[int, str]]) -> _Header:
 
 
 def _read_attribute(file: Path, number: int, line: str, header: _Header, is_inside: bool) -> bool:
-    """Take one attribute into the header; return whether what follows is inside a relation."""
+    """Add one attribute to the header; return whether what follows is inside a relation."""
     found = _ATTRIBUTE.match(line.strip())
     if found is None:
         raise DatasetFormatError(file, f"found {shorten(line)}; expected '@attribute name type'.", number)

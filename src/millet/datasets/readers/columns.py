@@ -24,12 +24,12 @@ _TIME = re.compile(
 )
 INDEX_NAMES = frozenset({"", "unnamed: 0", "index"})
 """What pandas makes of an index that is written as the first column."""
-# A row of fewer cells than these that count may well be a short series.
+# A row that counts up in fewer cells than this may well be a short series.
 COUNTING_CELLS = 4
 
 
 def find_column(file: Path, names: list[str], wanted: frozenset[str], line: int | None = 1) -> int | None:
-    """Return the position of the one column that has one of the wanted names, None where there is none.
+    """Return the position of the one column that has one of the wanted names, None if there is none.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def find_column(file: Path, names: list[str], wanted: frozenset[str], line: int 
 
 
 def find_label(file: Path, names: list[str], line: int | None = 1) -> int | None:
-    """Return the position of the column of labels; y is one of three axes, not the label, beside x, z or a label.
+    """Return the position of the column of labels; beside x, z or a label, y is an axis and not the label.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def find_label(file: Path, names: list[str], line: int | None = 1) -> int | None
 
 
 def find_time(file: Path, names: list[str], line: int | None = 1) -> int | None:
-    """Return the position of the column of times, None where there is none.
+    """Return the position of the column of times, None if there is none.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def folded(header: Sequence[str]) -> list[str]:
 
 
 def named(titles: Sequence[str]) -> tuple[str, ...]:
-    """Return names that tell channels apart, or none where these don't.
+    """Return the names if they tell channels apart, else none.
 
     Examples
     --------
@@ -120,8 +120,8 @@ def is_header(cells: Sequence[str]) -> bool:
     """Return whether the first row of a file names columns.
 
     It does if a cell says label, class, target, y, case, case_id or id, or if no cell after the first is a number.
-    A row of one such word among numbers is a case of that class, unless the numbers rise in equal steps: they count
-    the columns, or are times.
+    But a row with one such word among numbers is a case of that class, unless the numbers rise in equal steps: then
+    they count the columns, or are times.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def check_no_counting(file: Path, line: int, cells: Sequence[str]) -> None:
     file : Path
     line : int
     cells : sequence of str
-        The row; what pandas calls an index may stand before the numbers.
+        The row; a name that pandas gives an index may come before the numbers.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def check_no_counting(file: Path, line: int, cells: Sequence[str]) -> None:
 
 
 def check_no_time(file: Path, names: list[str], line: int | None = 1) -> None:
-    """Refuse a recording, one row a timepoint, that does not say which case a row is of."""
+    """Refuse a recording, one row per timepoint, that does not say which case a row belongs to."""
     column = find_time(file, names, line)
     if column is not None:
         raise DatasetFormatError(
@@ -186,9 +186,9 @@ def check_no_time(file: Path, names: list[str], line: int | None = 1) -> None:
 
 
 def check_values_named(file: Path, names: Sequence[str], line: int | None = 1) -> None:
-    """Refuse columns of values of which there are none, or a few are no timepoints while all others are counted.
+    """Refuse to have no columns of values, or a few that are not timepoints while all others are numbered.
 
-    Those few, the number of a case or an age, say, would be taken for values.
+    Those few, such as the number of a case or an age, would be taken for values.
     """
     if not names:
         raise DatasetFormatError(file, "names no column of values.", line)
@@ -207,18 +207,18 @@ def check_values_named(file: Path, names: Sequence[str], line: int | None = 1) -
 
 
 def _rise_evenly(numbers: Sequence[str]) -> bool:
-    """Whether numbers rise in equal steps, as far as their digits tell; a single one that counts does, too."""
+    """Return whether numbers rise in equal steps, as far as their digits tell; one or two must be a count's first."""
     values = np.array([parse_number(number.upper(), MISSING_OR_EMPTY) for number in numbers])
     if len(values) < 3:
         return values.tolist() in ([], [0.0], [1.0], [0.0, 1.0], [1.0, 2.0])
     steps = np.diff(values)
     step = steps.mean()
-    # What is written to two decimals may be off by one of the last.
+    # Rounding to two decimals, say, may shift a number by one in the last.
     return bool(step > 0 and np.abs(steps - step).max() <= 0.1 * step)
 
 
 def is_value(cell: str) -> bool:
-    """Return whether a cell is a number, or one that is missing.
+    """Return whether a cell is a number, or stands for a missing one.
 
     Examples
     --------

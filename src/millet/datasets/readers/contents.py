@@ -1,4 +1,4 @@
-"""`Contents`: what one file holds, and the judgement of its values that all readers share.
+"""`Contents`: what one file holds, and the checks of its values that all readers share.
 
 Out: read by `millet.datasets.files`, which parses the labels, since those of two splits belong together.
 """
@@ -52,7 +52,7 @@ class Contents:
 
 
 def stack_cases(blocks: list[Floats]) -> Series:
-    """Join blocks of cases: one array where all lengths are equal, else a list with one array a case.
+    """Join blocks of cases: one array where all lengths are equal, else a list with one array per case.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reader for the long form of ``.csv``: one row a timepoint, one column a channel.
+"""Reader for the long form of ``.csv``: one row per timepoint, one column per channel.
 
 In:  records and column names from `csv_wide`.
 """
@@ -40,7 +40,7 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list
     header : list of str
         The names of the columns.
     case_column : int
-        Which column tells the case.
+        The column that names the case.
 
     Returns
     -------

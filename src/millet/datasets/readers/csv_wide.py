@@ -1,4 +1,4 @@
-"""Reader for ``.csv``: one row a series (wide) here, one row a timepoint (long) in `csv_long`.
+"""Reader for ``.csv``: one row per series (wide) here, one row per timepoint (long) in `csv_long`.
 
 The header tells which: a column called case, case_id or id makes it long.
 """
@@ -60,7 +60,7 @@ def read_csv(file: Path) -> Contents:
 
 
 def _check_dialect(file: Path, line: int, cells: list[str]) -> None:
-    """Refuse what is no comma-separated text with decimal points, as far as the first row tells."""
+    """Refuse anything but comma-separated text with decimal points, as far as the first row tells."""
     text = ",".join(cells)
     if text.lstrip().startswith(("#", "sep=")) and not any(cell.strip() and is_value(cell) for cell in cells[1:]):
         raise DatasetFormatError(

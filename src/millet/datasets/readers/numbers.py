@@ -1,4 +1,4 @@
-"""From text to numbers: the careful parser, which knows missing values and says what is wrong where.
+"""From text to numbers: the careful parser, which knows missing values and says what is wrong, and where.
 
 Blocks of plain numbers go to the fast parser in `plain`, which gives the same numbers to the last bit.
 """
@@ -55,7 +55,7 @@ def parse_number(token: str, missing: frozenset[str]) -> float:
     Raises
     ------
     ValueError
-        Where the text is neither.
+        If the text is neither.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def parse_number(token: str, missing: frozenset[str]) -> float:
     token = token.strip()
     if token in missing:
         return float("nan")
-    # Python also takes 1_000 and Arabic digits: in a data file these are damage.
+    # Python also accepts 1_000 and Arabic digits: in a data file these are damage.
     if "_" in token or not token.isascii():
         raise ValueError(token)
     return float(token)
@@ -110,7 +110,7 @@ def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: 
 
 @final
 class SeriesParser:
-    """Collects the text of cases, parses it by the block, and gives back all series.
+    """Collects the text of cases, parses it block by block, and returns all series.
 
     Parameters
     ----------

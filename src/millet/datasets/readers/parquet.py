@@ -1,4 +1,4 @@
-"""Reader for ``.parquet``: one row a series, as numeric columns or as one column of lists for each channel."""
+"""Reader for ``.parquet``: one row per series, as numeric columns or as one column of lists per channel."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_parquet(file: Path) -> Contents:
 
 
 def _index_columns(pyarrow: Any, table: Any, names: list[str]) -> set[int]:
-    """Return the columns that are a data frame's index: as pandas has noted, or as it calls them."""
+    """Return the columns that are a data frame's index: noted as such by pandas, or named as it names them."""
     noted = (table.schema.pandas_metadata or {}).get("index_columns", [])
     noted = {name for name in noted if isinstance(name, str)}  # a range is stored in no column
     return {

@@ -2,7 +2,7 @@ r"""The fast parser: text that holds nothing but plain numbers, at the speed of 
 
 That reader has the fastest correctly rounding parser among our dependencies, but ignores what follows a number on
 its line. So a block is first shown to be plain: digits, signs, points and exponents only, in an order that makes
-numbers. Whatever is not plain, `None` comes back and the careful parser in `numbers` takes over.
+numbers. For anything else, `None` comes back and the careful parser in `numbers` takes over.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LOWER_EXPONENT = bytes.maketrans(b"E", b"e")
 
 
 def parse_plain_rows(rows: list[str], delimiter: str) -> Floats | None:
-    """Return rows of equally many plain numbers, or None where they are anything else.
+    """Return rows of equally many plain numbers, or None if they are anything else.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def parse_plain_rows(rows: list[str], delimiter: str) -> Floats | None:
 
 
 def _is_plain(body: bytes) -> bool:
-    """Return whether every line is one number, as far as the Matrix Market reader does not check it."""
-    # Byte strings translate ten times as fast as arrays are indexed.
+    """Return whether every line is one number, in all respects that the Matrix Market reader does not check."""
+    # Translating a byte string is ten times as fast as indexing an array.
     kinds = np.frombuffer((b"\n" + body).translate(_KINDS), dtype=np.uint8)
     pairs: NDArray[np.uint8] = 8 * kinds[:-1] + kinds[1:]
     if pairs.tobytes().translate(None, delete=_PLAIN_PAIRS):

@@ -1,6 +1,6 @@
 """Text files as numbered lines, whatever their encoding and line ends, plain or gzip-compressed.
 
-Out: lines for every text reader. A compressed file is unpacked as it is read, and only so far.
+Out: lines for every text reader. A compressed file is unpacked as it is read, and no further.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
                 )
             if len(line) == LONGEST_LINE:
                 raise DatasetFormatError(file, f"is longer than {LONGEST_LINE >> 20} MB.", number)
-            # Old Macs ended lines by \r alone, which `readline` does not know.
+            # Old Macs ended lines with \r alone, which `readline` does not recognise.
             parts = _decode(line).rstrip("\r\n").split("\r")
             yield from enumerate(parts, start=number)
             number += len(parts) - 1

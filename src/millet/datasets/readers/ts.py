@@ -1,6 +1,6 @@
-"""Reader for ``.ts``, the format of the UEA archive, aeon and sktime: declared facts, then one case a line.
+"""Reader for ``.ts``, the format of the UEA archive, aeon and sktime: declared facts, then one case per line.
 
-A case's channels are separated by colons, its label comes last. What the header declares is held against
+A case's channels are separated by colons, and its label comes last. What the header declares is compared with
 the data, since a header that is wrong about one thing is often wrong about the file.
 """
 
@@ -47,7 +47,7 @@ def read_ts(file: Path) -> Contents:
     """
     numbered = (pair for pair in filled_lines(file) if not pair[1].lstrip().startswith(("#", "%")))
     header = _read_header(file, numbered)
-    # A length that is declared beside "equalLength false" is the longest, or nothing at all.
+    # A length that is declared along with "equalLength false" is the longest, or means nothing at all.
     n_timepoints = None if header.equal_length is False else header.n_timepoints
     parser = SeriesParser(file, ",", MISSING, header.equal_length is True, n_timepoints)
     labels: list[str] = []
@@ -140,7 +140,7 @@ def _yes_or_no(file: Path, number: int, tag: str, values: list[str]) -> bool:
 
 
 def _count(file: Path, number: int, tag: str, values: list[str]) -> int | None:
-    """Return a declared number; None for 0, which writers put where they do not know."""
+    """Return a declared number; None for 0, which writers put where they don't know it."""
     if len(values) != 1 or not (values[0].isascii() and values[0].isdigit() and len(values[0]) < 19):
         found = shorten(" ".join(values))
         raise DatasetFormatError(file, f"'{tag}' says {found}; expected a whole number.", number)

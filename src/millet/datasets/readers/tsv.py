@@ -1,4 +1,4 @@
-r"""Reader for the UCR archive's ``.tsv`` and ``.txt``: one case a line, the label first.
+r"""Reader for the UCR archive's ``.tsv`` and ``.txt``: one case per line, the label first.
 
 The archive of 2018 separates with tabs, that of 2015 with commas, and some copies with blanks; the first line
 decides. Every row is equally long: where the series are not, the archive pads them with NaN, which is kept.

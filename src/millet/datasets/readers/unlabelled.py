@@ -14,7 +14,7 @@ from millet.errors import DatasetFormatError
 
 
 def label_comes_first(path: Path, suffix: str) -> bool:
-    """Return whether the first column is the label by its place alone: no header says so.
+    """Return whether the first column is the label by its position alone, without a header that says so.
 
     Parameters
     ----------
