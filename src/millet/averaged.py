@@ -1,6 +1,6 @@
-"""`AveragedClassifier`: several classifiers that speak with one voice, the mean of their logits.
+"""`AveragedClassifier`: several classifiers made into one by the mean of their logits.
 
-In:  classifiers of any kind here, to be fitted or fitted already.
+In:  MILLET's classifiers of any kind, fitted already or yet to be fitted.
 Out: predictions, and `Explanation`: means of logits are means of contributions, so the evidence still adds up.
 """
 
@@ -32,9 +32,9 @@ AVERAGED = ("scores", "contributions", "bias", "channel_contributions")
 class AveragedClassifier(EvidenceClassifier):
     """Average the logits of several classifiers, and so their evidence.
 
-    Logits must be of one scale for a mean to be fair: those of networks are logarithms of probabilities, and so are
+    Logits must be on one scale for a mean to be fair: those of networks are logarithms of probabilities, and so are
     those of `RocketMilletClassifier` with ``head="multinomial"``. The decision values of ``head="ridge"`` are far
-    smaller, and would hardly be heard beside a network.
+    smaller, and would hardly count beside a network.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class AveragedClassifier(EvidenceClassifier):
         that are fitted already, use `AveragedClassifier.of_fitted`.
         They and their parameters are set by position: ``set_params(**{"0__n_epochs": 50})``, also in a grid search.
     weights : sequence of float, optional
-        How much each one counts, in any unit; by default they count alike.
+        How much each one counts, in any unit; by default all count the same.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class AveragedClassifier(EvidenceClassifier):
     def of_fitted(
         cls, classifiers: Sequence[EvidenceClassifier], *, weights: Sequence[float] | None = None
     ) -> AveragedClassifier:
-        """Return the average of classifiers that are fitted already, on series alike and the same classes.
+        """Return the average of classifiers that are already fitted, on similar series and the same classes.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class AveragedClassifier(EvidenceClassifier):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; those of the classifiers, if `deep`, by position, such as ``0__n_epochs``."""
+        """Return the parameters; if `deep`, those of the classifiers too, by position, such as ``0__n_epochs``."""
         parameters: dict[str, Any] = super().get_params(deep=False)
         if deep and isinstance(self.classifiers, Sequence):
             for position, classifier in enumerate(self.classifiers):
@@ -155,7 +155,7 @@ class AveragedClassifier(EvidenceClassifier):
         return parameters
 
     def set_params(self, **params: Any) -> AveragedClassifier:
-        """Set parameters; a classifier itself by its position, such as ``0``, before those of classifiers."""
+        """Set parameters; classifiers themselves, by position such as ``0``, are set before their parameters."""
         if "classifiers" in params:
             self.classifiers = params.pop("classifiers")
         listed = list(self.classifiers) if isinstance(self.classifiers, Sequence) else []
@@ -175,11 +175,11 @@ class AveragedClassifier(EvidenceClassifier):
         removed : array-like of bool, shape (n_cases, n_timepoints), optional
             True where a timepoint is to be deleted, as each classifier does it.
         """
-        self._checked_cases(X, normalise=True)  # only judged: every classifier prepares them in its own way
+        self._checked_cases(X, normalise=True)  # only checked: every classifier prepares them in its own way
         return self._mean([classifier.logits(X, removed=removed) for classifier in self.classifiers_])
 
     def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
-        self._checked_cases(X, normalise=True)  # only judged: every classifier prepares them in its own way
+        self._checked_cases(X, normalise=True)  # only checked: every classifier prepares them in its own way
         parts = [classifier.explain(X, channels=channels) for classifier in self.classifiers_]
         means: dict[str, Any] = {
             name: self._mean([getattr(part, name) for part in parts]) for name in _averaged_by_all(parts)
@@ -215,7 +215,7 @@ class AveragedClassifier(EvidenceClassifier):
         return len(self.classifiers_)
 
     def facts(self) -> dict[str, object]:
-        """Return what a reader of a report may want to know of the model: label to value, in order."""
+        """Return what a reader of a report may want to know about the model: label to value, in order."""
         return {
             f"{label} ({position})": value
             for position, classifier in enumerate(self.classifiers_, start=1)
@@ -223,7 +223,7 @@ class AveragedClassifier(EvidenceClassifier):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return everything about the fitted classifiers but their weights, as JSON can hold it."""
+        """Return everything about the fitted classifiers but their weights, in types that JSON has."""
         parts = [classifier.describe() for classifier in self.classifiers_]
         if any(_holds_code(part) for part in parts):
             raise StorageError(
@@ -246,7 +246,7 @@ class AveragedClassifier(EvidenceClassifier):
 
     @classmethod
     def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> AveragedClassifier:
-        """Return the classifier that a description and weights, read from a folder, stand for."""
+        """Rebuild a classifier from its description and weights, which were read from a folder."""
         with restoring(KIND, description, folder):
             counts = [int(part["n_files"]) for part in description["classifiers"]]
             if sum(counts) != len(weights):
@@ -303,7 +303,7 @@ class AveragedClassifier(EvidenceClassifier):
 
 
 def _checkpoint_folders(classifiers: Sequence[EvidenceClassifier]) -> list[Path]:
-    """Return where classifiers, and those that are averaged among them, keep their checkpoints."""
+    """Return where classifiers keep their checkpoints, including those inside averages."""
     given = [
         value
         for classifier in classifiers
@@ -314,7 +314,7 @@ def _checkpoint_folders(classifiers: Sequence[EvidenceClassifier]) -> list[Path]
 
 
 def _holds_code(description: dict[str, Any]) -> bool:
-    """Whether a parameter is code of the user's own, of which only the name is known."""
+    """Return whether a parameter is the user's own code, of which only the name is known."""
     return any(isinstance(value, dict) and "code" in value for value in description.get("parameters", {}).values())
 
 

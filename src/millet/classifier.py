@@ -1,6 +1,6 @@
 """`MilletClassifier`: scikit-learn outside, MILLET networks inside, and evidence for every prediction.
 
-In:  series of any container (`millet.bags` judges them) and labels.
+In:  series in any container (`millet.bags` checks them) and labels.
 Out: predictions, and `Explanation` from the same forward pass.
 """
 
@@ -41,21 +41,21 @@ class MilletClassifier(EvidenceClassifier):
         of channels, or a module from (B, C, T) to (B, D, T). A module is copied with its weights, so a pre-trained
         one is fine-tuned.
     pooling : str, class or Module, default="conjunctive"
-        What makes one prediction of the embeddings: "conjunctive", "additive", "instance", "attention", "gap", or
+        What turns the embeddings into one prediction: "conjunctive", "additive", "instance", "attention", "gap", or
         one of your own; see `millet.nn.MilletNetwork`.
     n_estimators : int, default=1
         Networks in the ensemble, which averages their logits; the paper's has 5.
     recipe : {"fast", "paper"} or Recipe, default="fast"
         How to train: "fast" takes at most a tenth of the steps of "paper", which is the paper's protocol of 1500
         epochs. The next three parameters, where given, replace values of the recipe; `n_epochs` is then exact,
-        also where "fast" would give many cases fewer.
+        even where "fast" would train for fewer because there are many cases.
     n_epochs, batch_size, learning_rate : optional
     padding, positions, dropout : optional
         Settings of the network; None is the paper's choice for the pooling. See `millet.nn.MilletNetwork`.
     normalise : bool or "auto", default="auto"
-        z-normalise each channel of each series; False where levels tell the class. "auto" normalises series of one
-        channel, as the paper does. Of several channels it normalises where left-out training cases are predicted
-        better so (by a small MiniRocket); else it scales each channel by its mean and deviation over all of them.
+        z-normalise each channel of each series; use False if levels tell the class. "auto" normalises series of one
+        channel, as the paper does. It normalises several channels if that predicts left-out training cases better (by
+        a small MiniRocket); else it scales each channel by its mean and deviation over all training cases.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the loss.
     early_stopping : bool, default=False
@@ -65,28 +65,28 @@ class MilletClassifier(EvidenceClassifier):
     validation_fraction, n_iter_no_change, tol : float, int, float
     max_time : float, optional
         Seconds of training for each member, at most: the schedule ends when they do, and is not cut off. Members that
-        are trained one after the other, as on one core, take so long each.
+        are trained one after the other, as on one core, take that long each.
     device : str, default="auto"
-        "cpu", "cuda", "mps", or "auto" for the best there is.
+        "cpu", "cuda", "mps", or "auto" for the best one available.
     precision : str, optional
         What training computes in: "32-true", "64-true", "16-mixed", "16-true", "bf16-mixed" or "bf16-true", as
         Lightning Fabric calls them; "auto" is bf16-mixed where the hardware computes in it, else 32-true. None is the
         recipe's: "auto" for "fast", "32-true" for "paper". Predictions and evidence after mixed precision are
         computed in single precision, so that they add up.
     n_jobs : int, default=-1
-        Members trained at a time, each in a process; -1 is one a core. The weights do not depend on it.
+        Members trained at a time, each in its own process; -1 is one per core. The weights do not depend on it.
     random_state : int, RandomState or None, default=None
     warm_start : bool, default=False
-        Go on from the weights of the previous `fit`, and add members if `n_estimators` has grown.
+        Continue from the weights of the previous `fit`, and add members if `n_estimators` has grown.
     verbose : int, default=1
         1 shows progress with an ETA on a terminal; 0 is silent.
     callbacks : sequence of callables, default=()
         Called with an `EpochRecord` after every epoch; returning True stops that member.
     checkpoint_dir : path-like, optional
-        Folder to write checkpoints to. After an interruption the same call goes on where it was, and ends with the
+        Folder to write checkpoints to. After an interruption the same call continues where it was, and ends with the
         weights of an uninterrupted run.
     checkpoint_seconds : float, default=10.0
-        How often, at the most.
+        Seconds between checkpoints, at least.
 
     Attributes
     ----------
@@ -94,18 +94,18 @@ class MilletClassifier(EvidenceClassifier):
     networks_ : list of MilletNetwork
         The members.
     architecture_ : dict
-        Backbone, pooling, padding, positions and dropout of the networks, whatever parameters were set since.
+        Backbone, pooling, padding, positions and dropout of the networks, whatever parameters have been set since.
     history_ : History
-        One record an epoch and member.
+        One record per epoch and member.
     normalisation_ : bool or ChannelScale
         Whether each channel of each series is z-normalised (also `normalises_`); a `ChannelScale` holds the means and
         deviations over all training cases by which channels are scaled instead.
     n_channels_in_ : int
     n_timepoints_in_ : int
-        The length of the longest training series, 0 where nobody knows; series of any length can be classified.
+        The length of the longest training series, 0 if that is not known; series of any length can be classified.
     n_features_in_ : int
-        Columns of X, only where it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
-        contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
+        Columns of X, only if it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
+        contract is that later tables have the same columns; pass 3-D arrays or lists of arrays to classify
         series of other lengths.
     training_summary_ : dict
         Cases, lengths, seconds, epochs, and a fingerprint of the training data.
@@ -250,7 +250,7 @@ class MilletClassifier(EvidenceClassifier):
         }
         parts = tuple(Explanation(**shared, **store.fields()) for store in by_member)
         explanation = Explanation(**shared, **evidence.fields(), members=parts)
-        if type(self.networks_[0].pooling) not in POOLINGS.values():  # those add up, and need not pay for the check
+        if type(self.networks_[0].pooling) not in POOLINGS.values():  # those add up, and need no check
             warn_if_incomplete(explanation, method)
         return explanation
 
@@ -262,17 +262,17 @@ class MilletClassifier(EvidenceClassifier):
         *,
         normalise: bool | ChannelScale = True,
     ) -> MilletClassifier:
-        """Return a fitted classifier of networks that were trained elsewhere, such as the authors'.
+        """Return a fitted classifier made of networks that were trained elsewhere, such as the authors'.
 
         Parameters
         ----------
         networks : MilletNetwork or sequence of them
-            One, or several that are alike, whose logits are averaged. They are copied.
+            One, or several of the same form, whose logits are averaged. They are copied.
         classes : array-like of shape (n_classes,), optional
             The labels in the order of the logits, which must be ascending; 0, 1, 2 ... by default.
         normalise : bool or ChannelScale, default=True
-            z-normalise each channel of each series, as the paper does; False where series are given as the networks
-            are to see them. The `normalisation_` of another classifier is taken as it is.
+            z-normalise each channel of each series, as the paper does; False if series are given as the networks
+            should see them. The `normalisation_` of another classifier is taken as it is.
 
         Examples
         --------
@@ -293,7 +293,7 @@ class MilletClassifier(EvidenceClassifier):
         ----------
         folder : path-like
         backbone, pooling : class or Module, optional
-            Where the model was made with a backbone or pooling of your own, the same again: code is not stored.
+            If the model was made with a backbone or pooling of your own, pass the same again: code is not stored.
 
         Raises
         ------
@@ -305,12 +305,12 @@ class MilletClassifier(EvidenceClassifier):
 
     @classmethod
     def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> MilletClassifier:
-        """Return the classifier that a description and weights, read from a folder, stand for."""
+        """Rebuild a classifier from its description and weights, which were read from a folder."""
         classifier: MilletClassifier = restore_classifier(cls, description, weights, folder, None, None)
         return classifier
 
     def describe(self) -> dict[str, Any]:
-        """Return everything about the fitted classifier but its weights, as JSON can hold it."""
+        """Return everything about the fitted classifier but its weights, in types that JSON has."""
         return describe_classifier(self)
 
     def encode(self) -> list[bytes]:
@@ -328,7 +328,7 @@ class MilletClassifier(EvidenceClassifier):
         return len(self.networks_)
 
     def facts(self) -> dict[str, object]:
-        """Return what a reader of a report may want to know of the model: label to value, in order."""
+        """Return what a reader of a report may want to know about the model: label to value, in order."""
         epochs = {"Epochs": ", ".join(map(str, self.training_summary_["n_epochs"]))}
         return {
             "Backbone": _named(self.architecture_["backbone"]),
@@ -340,7 +340,7 @@ class MilletClassifier(EvidenceClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # scikit-learn's blobs differ in their level alone, which normalising each series takes away.
+        # scikit-learn's blobs differ only in their level, which normalising each series removes.
         tags.classifier_tags.poor_score = bool(self.normalise)
         return tags
 

@@ -1,6 +1,6 @@
-"""The contract: what every classifier here does alike, whatever computes its logits.
+"""The contract: what all classifiers here do in the same way, whatever computes their logits.
 
-In:  series of any container (`millet.bags` judges them), labels, and the logits of a subclass.
+In:  series in any container (`millet.bags` checks them), labels, and the logits of a subclass.
 Out: `EvidenceClassifier`, the base of `millet.classifier`, `millet.rocket_classifier` and `millet.averaged`.
 """
 
@@ -34,7 +34,7 @@ from millet.storage import load_model, save_model
 Labels = NDArray[Any]
 
 
-# A way to normalise: as training cases that are left out decide.
+# A way to normalise: the one that left-out training cases decide on.
 AUTO = "auto"
 
 
@@ -48,13 +48,13 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     n_timepoints_in_ : int
         The length of the longest training series; series of any length can be classified.
     n_features_in_ : int
-        Columns of X, only where it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
-        contract is that a table has the same columns ever after; pass 3-D arrays or lists of arrays to classify
+        Columns of X, only if it was a table: a 2-D array, a data frame, or lists of numbers. scikit-learn's
+        contract is that later tables have the same columns; pass 3-D arrays or lists of arrays to classify
         series of other lengths.
     channel_columns_ : list of str
-        What several channels were called where data frames said so; later ones must be called the same.
+        What data frames called the channels, if they are several; later ones must be called the same.
     normalisation_ : bool or ChannelScale
-        Whether each channel of each series is z-normalised, or how channels are scaled in all series alike.
+        Whether each channel of each series is z-normalised, or the scale of the channels of all series.
     training_summary_ : dict
         Cases, lengths, seconds, and a fingerprint of the training data.
     """
@@ -78,7 +78,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     @abstractmethod
     def logits(self, X: Any, *, removed: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return what is said before the softmax, in the order of `classes_`: (n_cases, n_classes).
+        """Return what the model says before the softmax, in the order of `classes_`: (n_cases, n_classes).
 
         Parameters
         ----------
@@ -105,9 +105,9 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         X : array-like or list
             As for `fit`.
         channels : bool, default=False
-            Split the evidence among the channels, too, where the model can; the arrays grow with their number.
+            Also split the evidence among the channels, for a model that can; the arrays grow with their number.
         members : bool, default=False
-            Keep what each member of an ensemble said, too, which gives the spread between them.
+            Also keep what each member of an ensemble said, which gives the spread between them.
         class_names : sequence of str or mapping, optional
             What to call the classes in tables and pictures: a name for each of `classes_`, in their order, such as
             ``dataset.class_names``; or names by label. By default the labels.
@@ -139,24 +139,24 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     @abstractmethod
     def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
-        """Return what `explain` does; channels are asked for only where the model can split them."""
+        """Return what `explain` does; `channels` is True only if the model can split them."""
 
     @abstractmethod
     def facts(self) -> dict[str, object]:
-        """Return what a reader of a report may want to know of the model: label to value, in order."""
+        """Return what a reader of a report may want to know about the model: label to value, in order."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return everything about the fitted classifier but its weights, as JSON can hold it."""
+        """Return everything about the fitted classifier but its weights, in types that JSON has."""
 
     @abstractmethod
     def encode(self) -> list[bytes]:
-        """Return the weights, in the format of safetensors: one content a member."""
+        """Return the weights, in the format of safetensors, one item per member."""
 
     @classmethod
     @abstractmethod
     def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> Self:
-        """Return the classifier that a description and weights, read from a folder, stand for."""
+        """Rebuild a classifier from its description and weights, which were read from a folder."""
 
     @property
     @abstractmethod
@@ -170,13 +170,13 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     @property
     def n_members_(self) -> int:
-        """How many models speak with one voice; `explain(X, members=True)` shows each where there are several."""
+        """How many models are averaged; `explain(X, members=True)` shows each if there are several."""
         return 1
 
     def _asked_logits(self, X: Any) -> NDArray[np.float64]:
-        """Return the logits of series as they came, with a word on what is doubtful of them.
+        """Return the logits of series as the user gave them, and warn if these look doubtful.
 
-        Not so `logits`, which metrics ask time and again about parts and changed copies of the same series.
+        `logits` does not warn: metrics call it time and again with parts and changed copies of the same series.
         """
         logits = self.logits(X)
         cases = as_cases(X)
@@ -229,7 +229,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         "auto" decides here whether the cases are normalised.
         """
-        copy.copy(self)._check_columns(X, reset=True)  # remembered at the end, where nothing was refused
+        copy.copy(self)._check_columns(X, reset=True)  # remembered at the end, if nothing was refused
         bags = as_bags(X, normalise=normalise if isinstance(normalise, ChannelScale) else bool(normalise))
         if bags.n_timepoints < 2:
             raise SeriesError(
@@ -246,7 +246,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the names of a data frame's columns, or compare them with those in training.
 
-        Only the columns of a table are features; those of a frame of series are channels, compared by themselves.
+        Only the columns of a table are features; those of a frame of series are channels, compared separately.
         """
         if not is_table(X):
             if reset:
@@ -301,9 +301,9 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         return as_bags(cases, normalise=normalise)
 
     def _warn_of_doubts(self, X: Any, longest: int) -> None:
-        """Say what is doubtful of series that a user asked about."""
+        """Warn if series that a user asked about look doubtful."""
         warn_of_placeholders(X)
-        is_list = isinstance(X, list | tuple)  # whose items are cases, no doubt
+        is_list = isinstance(X, list | tuple)  # its items are cases, no doubt
         if longest == 1 < self.n_timepoints_in_ and not is_list:
             warn_user(
                 f"Every series has a single timepoint, where those in training had up to {self.n_timepoints_in_}: a "
@@ -312,13 +312,13 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
 
 def check_normalise(value: Any) -> None:
-    """Refuse what is no way to normalise."""
+    """Refuse what is not a way to normalise."""
     if not isinstance(value, bool | np.bool_) and not (isinstance(value, str) and value == AUTO):
         raise ParameterError(f"normalise must be True, False or {AUTO!r}; got {value!r}.")
 
 
 def _better_predicted(X: Any, normalised: Bags, codes: NDArray[np.int64], n_classes: int) -> Bags:
-    """Return the cases normalised one by one or all alike: whichever tells the classes of left-out cases better."""
+    """Return the cases normalised one by one, or all on one scale: whichever predicts left-out cases better."""
     from millet.rocket.normalising import levels_tell  # compiled, and seldom needed
 
     scale = normalised.channel_scale()
@@ -354,7 +354,7 @@ def check_removed(removed: ArrayLike, bags: Bags) -> NDArray[np.bool_]:
 
 
 def data_summary(bags: Bags, codes: NDArray[np.int64]) -> dict[str, Any]:
-    """Return what a training summary says of the data: cases, lengths, and a fingerprint of values and labels.
+    """Return what a training summary says about the data: cases, lengths, and a fingerprint of values and labels.
 
     Examples
     --------

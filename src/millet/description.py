@@ -1,4 +1,4 @@
-"""Descriptions: what all fitted classifiers have in common, as JSON can hold it, and back.
+"""Descriptions: what all fitted classifiers have in common, in types that JSON has, and back.
 
 Between `millet.contract`, which knows the attributes, and `millet.storage`, which knows files.
 """
@@ -51,7 +51,7 @@ def restore_input(classifier: EvidenceClassifier, description: Mapping[str, Any]
 
 
 def describe_preprocessing(normalisation: bool | ChannelScale) -> dict[str, Any]:
-    """Return what is done to values before anything looks at them.
+    """Return what is done to values before a model sees them.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def restore_normalisation(description: Mapping[str, Any]) -> bool | ChannelScale
 
 
 def plain_parameter(value: Any) -> Any:
-    """Return a parameter as JSON can hold it; a generator of random numbers is not part of a model.
+    """Return a parameter in a type that JSON has; a generator of random numbers is not part of a model.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def plain_parameter(value: Any) -> Any:
 
 @contextmanager
 def restoring(kind: str, description: Mapping[str, Any], folder: object) -> Iterator[None]:
-    """Refuse the description of another kind; turn whatever fails inside into a StorageError that says what."""
+    """Refuse a description of another kind; turn any failure inside into a StorageError that says what it was."""
     found = description.get("kind")
     if found != kind:
         raise StorageError(f"{folder} holds a {found!r}, not a {kind}. millet.load_classifier reads every kind.")

@@ -25,7 +25,7 @@ from millet.metrics.prediction import auroc, balanced_accuracy
 from millet.metrics.row import Row
 from millet.metrics.subject import BATCH_SIZE, Subject, log_total
 
-# What each metric needs beside the model and the series.
+# What each metric needs besides the model and the series.
 METRICS: dict[str, tuple[str, ...]] = {
     "accuracy": ("labels",),
     "balanced_accuracy": ("labels",),
@@ -69,19 +69,19 @@ def evaluate(
     Parameters
     ----------
     model : object
-        A fitted classifier of MILLET; any model with `predict_proba` or `decision_function`; or a function from
+        A fitted MILLET classifier; any model with `predict_proba` or `decision_function`; or a function from
         series to (n_cases, n_classes) logits, in the order of `dataset.classes`.
     dataset : Dataset
-        The cases, with labels, and with relevant timepoints where they are known. Of your own arrays:
+        The cases, with labels, and with relevant timepoints where they are known. For your own arrays:
         ``Dataset(X=X, y=y)``.
     explanation : Explanation or array of shape (n_cases, n_classes, n_timepoints), optional
-        What to score; by default what `model.explain` says, where the model has that.
+        What to score; by default what `model.explain` returns, if the model has that.
     metrics : str or sequence of str, optional
-        Names in `millet.evaluation.METRICS`; by default all for which there is what they need.
+        Names in `millet.evaluation.METRICS`; by default all that have what they need.
     removal : str, default="remove"
-        How timepoints are taken away; see `millet.perturbation_curve`.
+        How timepoints are removed; see `millet.perturbation_curve`.
     batch_size : int, default=32
-        Series asked about at a time, which bounds the memory. The result does not depend on it.
+        Series given to the model at a time, which bounds the memory. The result does not depend on it.
     random_state : int, default=0
         Seed of the random orders and of the intervals.
     progress : bool, default=True
@@ -92,18 +92,18 @@ def evaluate(
     dict
         In this order: `dataset`, `split`, `n_cases`, `n_classes`, `method` (of the explanation); then each metric's
         mean over the cases, followed by `_low` and `_high`, the ends of its 95 % interval (Wilson's for accuracy, a
-        bootstrap's for all else); at last `n_unscored`, the number of cases that some metric could not score, and
+        bootstrap's for all else); finally `n_unscored`, the number of cases that some metric could not score, and
         `unscored`, which names them and says why. A number that can't be computed, such as the AUROC of a single
-        class, is NaN. AOPCR and the like are of the predicted class, NDCG@n and the like of the true one, as in the
-        paper. `ndcg_at_n` holds cases in which every timepoint is relevant, and which have 1.0 by construction, as
+        class, is NaN. As in the paper, AOPCR and the like are for the predicted class, NDCG@n and the like for the
+        true one. `ndcg_at_n` includes cases in which every timepoint is relevant, which get 1.0 by construction, as
         the paper's means do; `ndcg_at_n_without_all_relevant` does not.
 
     Raises
     ------
     LabelError
-        If a label is none of the model's classes.
+        If a label is not one of the model's classes.
     ParameterError
-        If a metric was asked for that needs something that is not there; or the model fails.
+        If a metric was asked for that needs something that is not there, or the model fails.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def evaluate(
 
 @final
 class _Evidence:
-    """Scores in the shapes that metrics take, and what else is known of the cases."""
+    """Scores in the shapes that metrics take, and what else is known about the cases."""
 
     def __init__(
         self, explanation: Any, dataset: Dataset, subject: Subject, classes: NDArray[Any], codes: Integers | None
@@ -205,7 +205,7 @@ def _explained(model: Any, X: Any) -> Explanation | None:
 
 
 def _class_scores(explanation: Any, dataset: Dataset, subject: Subject, classes: NDArray[Any]) -> Floats:
-    """Return scores (n_cases, n_classes, n_timepoints), judged."""
+    """Return checked scores, (n_cases, n_classes, n_timepoints)."""
     if isinstance(explanation, Explanation):
         if explanation.classes.tolist() != classes.tolist():
             raise ParameterError(
@@ -227,7 +227,7 @@ def _class_scores(explanation: Any, dataset: Dataset, subject: Subject, classes:
 
 
 def _chosen(asked: Sequence[str] | None, available: set[str]) -> set[str]:
-    """Return the metrics to compute; refuse those that were asked for and can't be."""
+    """Return the metrics to compute; refuse those that were asked for and can't be computed."""
     possible = {name for name, needs in METRICS.items() if available.issuperset(needs)}
     for name in asked or ():
         if name not in possible:

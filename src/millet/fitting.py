@@ -40,7 +40,7 @@ from millet.training import History, Labelled, MemberPlan, Options, Recipe, as_r
 
 Codes = NDArray[np.int64]
 
-# Of the loss of guessing: networks of this size learn most training cases by heart where they are given the time.
+# As a fraction of the loss of guessing: given the time, networks of this size learn most training cases by heart.
 LITTLE_LEARNT = 0.5
 DEVICES = ("auto", "cpu", "cuda", "mps")
 ARCHITECTURE = ("backbone", "pooling", "padding", "positions", "dropout")
@@ -65,7 +65,7 @@ def fit_members(
     bags, codes, classes
         The training cases, their class codes, and the labels these stand for.
     previous : sequence of MilletNetwork
-        Members to go on from; empty to start anew.
+        Members to continue from; empty to start anew.
     """
     started = time.monotonic()
     data = data_summary(bags, codes)
@@ -108,7 +108,7 @@ def fit_members(
         trained = train_members(plans, classifier.n_jobs)
     history = History([record for _, member_history in trained for record in member_history])
     losses = [record.selection_loss for record in history.kept()]
-    # Where the user chose how long to train, or cases set aside decided, a high loss is no surprise.
+    # Where the user, or cases that were set aside, decided how long to train, a high loss is no surprise.
     went_by_name = isinstance(classifier.recipe, str) and classifier.n_epochs is None and validation is None
     whole = [
         loss
@@ -128,7 +128,7 @@ def fit_members(
 
 
 class _Begun(NamedTuple):
-    """All that a training begins with."""
+    """All that training begins with."""
 
     training: Labelled
     validation: Labelled | None
@@ -145,7 +145,7 @@ def _begun(
     seeds: Sequence[int],
     precision: str,
 ) -> _Begun:
-    """Return what these seeds begin with, or refuse parameters that nothing can begin with."""
+    """Return what training with these seeds begins with, or refuse parameters with which it can't begin."""
     training, validation = _split(classifier, bags, codes, seeds[0])
     weights = _class_weights(classifier.class_weight, classes, codes[training.positions])
     networks = [
@@ -158,7 +158,7 @@ def _begun(
 
 
 def _warn_of_little_learnt(losses: Sequence[float], codes: Codes, weights: Sequence[float] | None) -> None:
-    """Warn where a training ended with a loss near that of knowing nothing but how frequent classes are."""
+    """Warn if training ended with a loss near that of knowing nothing but how frequent the classes are."""
     counts = np.bincount(codes) * (1.0 if weights is None else np.asarray(weights)[: codes.max() + 1])
     guessing = float(entropy(counts[counts > 0]))
     if max(losses) > LITTLE_LEARNT * guessing > 0:
@@ -171,7 +171,7 @@ def _warn_of_little_learnt(losses: Sequence[float], codes: Codes, weights: Seque
 
 
 def check_parameters(classifier: Any) -> Recipe:
-    """Judge every parameter that is not the network's own, and return the recipe they amount to."""
+    """Check every parameter that is not the network's own, and return the recipe they amount to."""
     integer("n_estimators", classifier.n_estimators, at_least=1)
     integer("n_iter_no_change", classifier.n_iter_no_change, at_least=1)
     number("tol", classifier.tol, at_least=0)
@@ -217,13 +217,13 @@ def build_network(classifier: Any, n_channels: int, n_classes: int) -> MilletNet
 
 
 def _new_network(classifier: Any, n_channels: int, n_classes: int, seed: int) -> MilletNetwork:
-    # Who builds may train, so the turn to do so comes first: a thread that trains waits for the generator, too.
+    # Whoever builds may train, so the turn to do so comes first: a thread that trains waits for the generator, too.
     with turn_to_train(), seeded(seed):
         return build_network(classifier, n_channels, n_classes)
 
 
 def _as_trained_in(precision: str, network: MilletNetwork) -> MilletNetwork:
-    """Return a network in single precision, in which a given one may not be; to others Fabric converts it itself."""
+    """Return a network in single precision, which a given one may not have; for others, Fabric converts it itself."""
     return network.float() if precision in ("32-true", "16-mixed", "bf16-mixed") else network
 
 
@@ -257,7 +257,7 @@ def _class_weights(class_weight: Any, classes: NDArray[Any], codes: Codes) -> li
 
 
 def check_device(device: str) -> None:
-    """Refuse a device that is not there."""
+    """Refuse a device that is not available."""
     lookup("device", device, dict.fromkeys(DEVICES))
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not present.get(device, True):
@@ -276,7 +276,7 @@ def choose_hardware(device: str, precision: str) -> tuple[str, str]:
 
 
 def _computes_in_bf16(device: str) -> bool:
-    """Whether the hardware does, and the variables by which torch and oneDNN are held back let it."""
+    """Return whether the hardware does, and environment variables that limit torch and oneDNN allow it."""
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device != "cpu" or os.environ.get("ATEN_CPU_CAPABILITY") in ("default", "avx2"):
@@ -288,7 +288,7 @@ def _computes_in_bf16(device: str) -> bool:
 
 
 def _given_weights(modules: Sequence[Any]) -> dict[str, str]:
-    """Return a fingerprint of the weights that training starts from, where these were given and not drawn."""
+    """Return a fingerprint of the weights that training starts from, if they were given and not drawn."""
     given = [module for module in modules if isinstance(module, torch.nn.Module)]
     if not given:
         return {}
@@ -301,9 +301,9 @@ def _given_weights(modules: Sequence[Any]) -> dict[str, str]:
 
 
 def _given_code(network: MilletNetwork) -> dict[str, str]:
-    """Return a fingerprint of classes that are neither MILLET's nor torch's: another's weights are of no use to them.
+    """Return a fingerprint of classes that are neither MILLET's nor torch's: they can't use weights of other classes.
 
-    As they are written, without comments and docstrings: what they call elsewhere is not followed.
+    It is of their source, without comments and docstrings; what they call elsewhere is not followed.
     """
     known = {"millet", "torch", *sys.stdlib_module_names}
     kinds = {kind for module in network.modules() for kind in type(module).__mro__}
@@ -316,7 +316,7 @@ def _given_code(network: MilletNetwork) -> dict[str, str]:
 
 
 def _written(kind: type) -> str:
-    """Return the syntax of a class; empty where nobody knows its source, as of one made by a function call."""
+    """Return the syntax of a class; empty if its source is not known, as for one made by a function call."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     except (OSError, TypeError, SyntaxError):
@@ -328,7 +328,7 @@ def _written(kind: type) -> str:
 
 
 def _differences(found: dict[str, Any], run: dict[str, Any]) -> list[str]:
-    """Return the names of what differs between two runs; of parameters and recipes, which of theirs."""
+    """Return the names of what differs between two runs; for parameters and recipes, of the parts that differ."""
     names = []
     for name, wanted in run.items():
         other = found.get(name)
@@ -342,7 +342,7 @@ def _differences(found: dict[str, Any], run: dict[str, Any]) -> list[str]:
 def _claim_checkpoints(
     folder: Path, classifier: Any, recipe: Recipe, prepared: dict[str, Any], seeds: list[int]
 ) -> list[int]:
-    """Return the seeds of the run that the folder belongs to: this one, now or earlier."""
+    """Return the seeds of the run that the folder belongs to: this run, begun now or earlier."""
     irrelevant = {"n_jobs", "verbose", "callbacks", "checkpoint_dir", "checkpoint_seconds", "recipe", "random_state"}
     given = classifier.get_params(deep=False)
     parameters = {name: repr(plain_parameter(value)) for name, value in given.items() if name not in irrelevant}
@@ -369,7 +369,7 @@ def _claim_checkpoints(
 
 @contextmanager
 def _released_on_failure(folder: Path | None) -> Iterator[None]:
-    """Give a folder free again where a training fails before its first checkpoint."""
+    """Release the folder again if training fails before its first checkpoint."""
     try:
         yield
     except Exception:

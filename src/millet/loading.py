@@ -51,7 +51,7 @@ def load_classifier(folder: str | PathLike[str]) -> EvidenceClassifier:
 
 
 def restore_any(description: dict[str, Any], weights: list[bytes], folder: object) -> EvidenceClassifier:
-    """Return the classifier, of whatever kind, that a description and weights stand for."""
+    """Rebuild a classifier of any kind from its description and weights."""
     try:
         kind = description["kind"]
         module = importlib.import_module(lookup("kind of model", kind, KINDS))

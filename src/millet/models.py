@@ -1,4 +1,4 @@
-"""Models: a fitted classifier as a description that JSON can hold, and back.
+"""Models: a fitted classifier as a description in types that JSON has, and back.
 
 Between `millet.classifier`, which knows parameters and networks, and `millet.storage`, which knows files.
 """
@@ -52,7 +52,7 @@ def describe_classifier(classifier: Any) -> dict[str, Any]:
 
 
 def _own_parts(classifier: Any) -> dict[str, Any]:
-    """Return a backbone and a pooling of MILLET's that were given as modules or classes by name, and the padding."""
+    """Return the names of MILLET's backbone and pooling if given as modules or classes, and the padding."""
     networks, given = classifier.networks_, classifier.architecture_
     network = networks[0]
     found: dict[str, Any] = {}
@@ -71,7 +71,7 @@ def _own_parts(classifier: Any) -> dict[str, Any]:
 
 
 def _is_usual(module: nn.Module, sizes: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether a new module of this kind with the same weights does the same: nothing was changed about it."""
+    """Return whether a new module of this kind with the same weights does the same: this one was not modified."""
     given = copy.deepcopy(module).cpu().double().eval()
     with seeded(0):  # which weights are drawn does not matter
         usual = type(module)(*sizes).double().eval()
@@ -88,7 +88,7 @@ def _is_usual(module: nn.Module, sizes: tuple[Any, ...], shape: tuple[int, ...])
 
 
 def adopt_networks(kind: type, networks: Any, classes: Any, normalise: bool | ChannelScale) -> Any:
-    """Build the fitted classifier of networks that were trained elsewhere."""
+    """Build a fitted classifier from networks that were trained elsewhere."""
     members: list[Any] = list(networks) if isinstance(networks, list | tuple) else [networks]
     if not members or not all(isinstance(member, MilletNetwork) for member in members):
         kinds = sorted({type(member).__name__ for member in members}) or ["none"]
@@ -118,7 +118,7 @@ def adopt_networks(kind: type, networks: Any, classes: Any, normalise: bool | Ch
 
 
 def _form_of(network: MilletNetwork) -> tuple[Any, ...]:
-    """Return what must be the same of networks that one classifier consists of."""
+    """Return what must be the same for all networks of one classifier."""
     weights = [(name, tuple(value.shape), value.dtype) for name, value in network.state_dict().items()]
     edges = {part.edge for part in network.modules() if hasattr(part, "edge")}
     return type(network.backbone), type(network.pooling), network.positions, network.dropout.rate, edges, weights
@@ -160,7 +160,7 @@ def restore_classifier(
     backbone: Any,
     pooling: Any,
 ) -> Any:
-    """Build the fitted classifier that a description and weights stand for."""
+    """Rebuild a fitted classifier from its description and weights."""
     with restoring(KIND, description, folder):
         parameters = {name: _decode_parameter(value) for name, value in description["parameters"].items()}
         for name, given in (("backbone", backbone), ("pooling", pooling)):

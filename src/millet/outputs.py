@@ -17,7 +17,7 @@ from millet.nn import BagOutput
 
 
 def on_cpu(output: BagOutput) -> BagOutput:
-    """Bring an output to where arrays are made of it, in a precision that numpy has: it knows no bfloat16."""
+    """Bring an output to where it becomes arrays, in a precision that NumPy has: bfloat16 is not one."""
     return BagOutput(*(None if part is None else _at_least_single(part.cpu()) for part in output))  # type: ignore[arg-type]
 
 
@@ -35,7 +35,7 @@ class OutputArrays:
         self._bias: NDArray[np.float64] | None = None
 
     def add(self, chosen: NDArray[np.int64], output: BagOutput) -> None:
-        """Put the output for some cases in their places."""
+        """Put the output for some cases in its place."""
         self._arrays["logits"][chosen] = output.logits
         for name in ("scores", "attention", "contributions"):
             value = getattr(output, name)
@@ -52,5 +52,5 @@ class OutputArrays:
         return self._arrays["logits"]
 
     def fields(self) -> dict[str, Any]:
-        """Return the arrays by the name that an `Explanation` has for them."""
+        """Return the arrays by the names that an `Explanation` has for them."""
         return {**self._arrays, "bias": self._bias}

@@ -1,6 +1,6 @@
 """`RocketMilletClassifier`: the fast lane, whose logits are means over time of what random convolutions say.
 
-In:  series of any container (`millet.bags` judges them) and labels.
+In:  series in any container (`millet.bags` checks them) and labels.
 Out: predictions, and `Explanation`: the features of `millet.rocket` split exactly among the timepoints.
 """
 
@@ -51,24 +51,24 @@ class RocketMilletClassifier(EvidenceClassifier):
     Parameters
     ----------
     features : str, default="minirocket"
-        What is computed of every series: "minirocket" (Dempster et al. 2021), "multirocket" (Tan et al. 2022),
+        What is computed from every series: "minirocket" (Dempster et al. 2021), "multirocket" (Tan et al. 2022),
         "hydra" (Dempster et al. 2023) or "multirocket-hydra", which is MultiRocket
         and Hydra together and, by a little, the most accurate.
     head : str, default="multinomial"
-        What makes logits of the features. "multinomial" gives calibrated probabilities; "ridge" gives the decision
-        values of the originals, whose softmax is no probability. With two classes both predict the same.
+        What turns the features into logits. "multinomial" gives calibrated probabilities; "ridge" gives the decision
+        values of the originals, whose softmax is not a probability. With two classes both predict the same.
     spread : str, default="taps"
-        Where the share of a convolution is laid: "taps", evenly on the points that the kernel touches; "anchor", on
-        its centre alone; "weighted", on the points it touches by how much each counted. Predictions do not depend
-        on it, so it may be changed after fitting.
+        Where the share of a convolution goes: "taps", evenly to the points that the kernel touches; "anchor", to its
+        centre alone; "weighted", to the points it touches by how much each counted. Predictions do not depend on it,
+        so it may be changed after fitting.
     n_features : int, optional
         About how many features; None is the published number.
     normalise : bool or "auto", default="auto"
-        z-normalise each channel of each series; False where levels tell the class. "auto" normalises series of one
-        channel. Of several channels it normalises where left-out training cases are predicted better so; else it
-        scales each channel by its mean and deviation over all of them.
+        z-normalise each channel of each series; use False if levels tell the class. "auto" normalises series of one
+        channel. It normalises several channels if that predicts left-out training cases better; else it scales each
+        channel by its mean and deviation over all training cases.
     n_jobs : int, default=-1
-        Threads; -1 is one a core. The result does not depend on it, but for rounding.
+        Threads; -1 is one per core. The result does not depend on it, except for rounding.
     random_state : int, RandomState or None, default=None
     verbose : int, default=1
         1 shows progress on a terminal; 0 is silent.
@@ -85,7 +85,7 @@ class RocketMilletClassifier(EvidenceClassifier):
     n_timepoints_in_ : int
         The length of the longest training series; series of any length can be classified.
     n_features_in_ : int
-        Columns of X, only where it was a table; see `MilletClassifier`.
+        Columns of X, only if it was a table; see `MilletClassifier`.
     training_summary_ : dict
         Cases, lengths, seconds, and a fingerprint of the training data.
 
@@ -118,7 +118,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         random_state: Any = None,
         verbose: int = 1,
     ) -> None:
-        # Not `transform`, as the papers say: scikit-learn would take that for a method.
+        # Not `transform`, the papers' word: scikit-learn would take that for a method.
         self.features = features
         self.head = head
         self.spread = spread
@@ -176,7 +176,7 @@ class RocketMilletClassifier(EvidenceClassifier):
             As for `fit`.
         removed : array-like of bool, shape (n_cases, n_timepoints), optional
             True where a timepoint is to be deleted. That happens after the normalisation: the series gets shorter,
-            what is left keeps its values and moves together. At least one timepoint of each case must stay.
+            and what is left keeps its values and closes up. At least one timepoint of each case must stay.
         """
         bags = self._bags(X)
         gone = None if removed is None else check_removed(removed, bags)
@@ -222,7 +222,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         return True
 
     def facts(self) -> dict[str, object]:
-        """Return what a reader of a report may want to know of the model: label to value, in order."""
+        """Return what a reader of a report may want to know about the model: label to value, in order."""
         return {"Features": self.model_.transform, "Head": self.model_.head, "Weights": f"{self.n_parameters_:,}"}
 
     @property
@@ -231,7 +231,7 @@ class RocketMilletClassifier(EvidenceClassifier):
         return sum(array.size for array in self.model_.arrays().values())
 
     def describe(self) -> dict[str, Any]:
-        """Return everything about the fitted classifier but its arrays, as JSON can hold it."""
+        """Return everything about the fitted classifier but its arrays, in types that JSON has."""
         fitted = {"features": self.model_.transform, "head": self.model_.head}
         parameters = {**self.get_params(deep=False), **fitted}
         return {
@@ -249,7 +249,7 @@ class RocketMilletClassifier(EvidenceClassifier):
 
     @classmethod
     def restore(cls, description: dict[str, Any], weights: list[bytes], folder: object) -> RocketMilletClassifier:
-        """Return the classifier that a description and arrays, read from a folder, stand for."""
+        """Rebuild a classifier from its description and arrays, which were read from a folder."""
         with restoring(KIND, description, folder):
             if len(weights) != 1:
                 raise StorageError(f"{folder} has {len(weights)} members; a {KIND} has 1.")
@@ -263,7 +263,7 @@ class RocketMilletClassifier(EvidenceClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # scikit-learn's blobs differ in their level alone, which normalising each series takes away.
+        # scikit-learn's blobs differ only in their level, which normalising each series removes.
         tags.classifier_tags.poor_score = bool(self.normalise)
         return tags
 

@@ -1,4 +1,4 @@
-"""The zoo: every classifier by the name that commands, experiments and tables call it.
+"""The zoo: every classifier by the name that commands, experiments and tables use for it.
 
 - features of the fast lane: ``minirocket``, ``multirocket``, ``hydra``, ``multirocket-hydra``;
 - ``<pooling>-<backbone>``, such as ``conjunctive-inceptiontime``; a backbone alone has Conjunctive pooling;
@@ -62,7 +62,7 @@ def make_classifier(name: str, **parameters: Any) -> EvidenceClassifier:
     name : str
         See `millet.zoo`.
     **parameters
-        Of the classifier; where several are averaged, each is given those that it has.
+        Parameters of the classifier; if several are averaged, each is given those that it has.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from millet.metrics.inputs import Floats, Mask, as_lengths, as_relevant, as_scor
 
 
 def ndcg_at_n(scores: ArrayLike, relevant: ArrayLike, *, lengths: ArrayLike | None = None) -> Floats:
-    """Return the normalised discounted cumulative gain of the first n timepoints, where n are relevant.
+    """Return the normalised discounted cumulative gain of the first n timepoints, where n is how many are relevant.
 
     App. D.1 of the paper, whose scores are those of the true class. A case in which every timepoint is relevant gets
     1.0 by construction, whatever the scores; the paper's means include such cases (class 0 of WebTraffic).
