@@ -57,6 +57,10 @@ class Mute:
         return None
 
 
+def test_the_method_predict_proba_stands_for_its_classifier(row, classifier, web_traffic):
+    assert evaluate(classifier.predict_proba, web_traffic) == row
+
+
 def test_the_row_holds_the_papers_columns_with_intervals(row, classifier, web_traffic):
     assert row["dataset"] == "WebTraffic"
     assert (row["split"], row["n_cases"], row["n_classes"], row["method"]) == ("test", 20, 10, "conjunctive")

@@ -342,6 +342,13 @@ def test_a_target_is_a_label_where_the_model_or_the_explanation_knows_labels(cla
     np.testing.assert_allclose(by_name, by_code, atol=1e-5)
 
 
+def test_the_method_predict_proba_stands_for_the_classifier_in_curves_too(classifier, bumps):
+    X = bumps[0][:4]
+    scores = classifier.explain(X)
+    by_method = perturbation_curve(classifier.predict_proba, X, scores)
+    np.testing.assert_array_equal(by_method, perturbation_curve(classifier, X, scores))
+
+
 def test_decision_functions_are_read_and_two_classes_share_one_number():
     X, y = RNG.normal(size=(30, 12)), np.arange(30) % 2
     model = LinearSVC().fit(X, y)

@@ -459,6 +459,13 @@ def test_a_classifier_that_was_fitted_on_a_frame_is_asked_without_a_word(bumps):
     assert explain("occlusion", features, frame[:2]).scores.shape[0] == 2  # warnings are errors here
 
 
+def test_the_level_of_a_series_does_not_change_what_is_said_about_a_classifier_that_normalises(bumps):
+    features = RocketMilletClassifier(n_features=200, random_state=0, verbose=0, normalise=True).fit(*bumps)
+    X = np.asarray(bumps[0][:2], dtype=np.float64)
+    low, high = (explain("occlusion", features, X + level).scores for level in (0.0, 64.0))
+    np.testing.assert_allclose(high, low, atol=1e-4)
+
+
 def test_values_that_only_a_normalising_classifier_can_read_are_explained(bumps):
     features = RocketMilletClassifier(n_features=200, random_state=0, verbose=0, normalise=True).fit(*bumps)
     assert np.isfinite(explain("segment_shap", features, bumps[0][:1] * 1e200, baseline="mean").scores).all()

@@ -21,6 +21,7 @@ from millet.metrics import agreement, aup, auprc, aur, entropy, gini, ndcg_at_n
 from millet.metrics.aopc import faithfulness_of
 from millet.metrics.erasure import lost_probability
 from millet.metrics.inputs import Floats, Integers, as_numbers, as_relevant
+from millet.metrics.models import owner_of
 from millet.metrics.prediction import auroc, balanced_accuracy
 from millet.metrics.row import Row
 from millet.metrics.subject import BATCH_SIZE, Subject, log_total
@@ -115,6 +116,7 @@ def evaluate(
     """
     if not isinstance(dataset, Dataset):
         raise ParameterError(f"dataset must be a Dataset, such as Dataset(X=X, y=y); got {type(dataset).__name__}.")
+    model = owner_of(model)
     seed = integer("random_state", random_state, at_least=0)
     metrics = [metrics] if isinstance(metrics, str) else metrics
     for name in metrics or ():

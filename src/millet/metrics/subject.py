@@ -94,7 +94,7 @@ class Subject:
         self._batch_size = integer("batch_size", batch_size, at_least=1)
         self.random_state = integer("random_state", random_state, at_least=0)
         self._progress = progress
-        self._model = model
+        self._model = owner_of(model)
         self._bags = as_bags(X)
         self.lengths = self._bags.lengths
         source = as_cases(X)
@@ -117,7 +117,7 @@ class Subject:
             return predicted
         if isinstance(scores, Explanation):
             return find_codes(target, scores.classes, scores.class_names, len(self))
-        labels = getattr(owner_of(self._model), "classes_", range(self.logits.shape[1]))
+        labels = getattr(self._model, "classes_", range(self.logits.shape[1]))
         return find_codes(target, np.asarray(labels), tuple(map(str, labels)), len(self))
 
     def scores_of(self, scores: Any, target: Integers) -> Floats:

@@ -30,7 +30,7 @@ class Baseline:
     baseline : str, number, array or None
         A name in `NAMES`, or values: one number, one per channel (n_channels,), (n_channels, n_timepoints) or
         (n_cases, n_channels, n_timepoints), of which a shorter case uses the beginning. None is "removed" where
-        the method can remove and the model was made for it, else "zero".
+        the method can remove and the model was made for it, else the subject's `replacement`.
     subject : Subject
     method : str
         For messages.
@@ -40,7 +40,7 @@ class Baseline:
 
     def __init__(self, baseline: Any, subject: Subject, method: str, *, can_remove: bool) -> None:
         if baseline is None:
-            baseline = REMOVED if can_remove and subject.removes_timepoints else "zero"
+            baseline = REMOVED if can_remove and subject.removes_timepoints else subject.replacement
         self._name = baseline if isinstance(baseline, str) else ""
         if self._name:
             lookup("baseline", baseline, NAMES)

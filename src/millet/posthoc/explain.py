@@ -61,10 +61,11 @@ def explain(
     baseline : str, number, array or None
         What stands in for timepoints that are taken away: "zero" (the mean of a z-normalised series), "mean" (of
         each channel of the case), a number, or an array of shape (n_channels,), (n_channels, n_timepoints) or
-        (n_cases, n_channels, n_timepoints), in the units the model sees: for a classifier that normalises,
-        normalised. "removed" takes them out, so that the series is shorter; "shap", "segment_shap" and "segment_lime"
-        can do so, and a series without any timepoint then has logits of 0. None is "removed" where both the method
-        and the model (MilletClassifier, MilletNetwork) can remove timepoints, else "zero".
+        (n_cases, n_channels, n_timepoints): in normalised units for a MilletClassifier that normalises, in those of X
+        for all other models. "removed" takes them out, so that the series is shorter; "shap", "segment_shap" and
+        "segment_lime" can do so, and a series without any timepoint then has logits of 0. None is "removed" where
+        both the method and the model (MilletClassifier, MilletNetwork) can remove timepoints, "mean" for MILLET's
+        other classifiers, which normalise what they are given, else "zero".
     batch_size : int, default=32
         Perturbed series to hold in memory and ask about at once; of shortened ones, as many as fit into that space.
     random_state : int or None, default=0

@@ -36,6 +36,8 @@ class Subject(ABC):
         The cases.
     removes_timepoints : bool
         Whether the model was made to classify series from which timepoints were removed.
+    replacement : str
+        The baseline that stands in for timepoints where none is asked for and they are not removed.
     logits : ndarray of shape (n_cases, n_classes)
         What the model says about the whole cases: the quantity that is explained.
     classes : ndarray of shape (n_classes,)
@@ -43,6 +45,7 @@ class Subject(ABC):
     """
 
     removes_timepoints = False
+    replacement = "zero"
     _n_classes: int | None = None  # until the model has been asked
 
     def __init__(self, bags: Bags, classes: Array | None, batch_size: int) -> None:
@@ -103,6 +106,8 @@ class Subject(ABC):
 @final
 class EvidenceSubject(Subject):
     """One of MILLET's classifiers that is not a network: it prepares values, and deletes timepoints, by itself."""
+
+    replacement = "mean"  # a zero would be far off where series lie on another level, which the model takes away
 
     def __init__(self, model: EvidenceClassifier, X: Any, batch_size: int) -> None:
         self._model, self._batch_size = model, batch_size
