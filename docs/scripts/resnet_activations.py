@@ -1,0 +1,122 @@
+"""Write docs/tables/resnet_activations.md: GAP ResNet by the paper's recipe, by where its blocks apply ReLU.
+
+    python docs/scripts/resnet_activations.py --path data/ucr --published published --runs 3 SonyAIBORobotSurface1
+
+The released code applies ReLU after the last of a block's three convolutions, the original ResNet after the first
+two. Networks of the latter are trained here and kept in results/resnet_activations.jsonl, where those that are there
+are not trained again; the former are the rows in results/ucr_small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from millet import MilletClassifier, evaluate, load_dataset
+from millet.atomic import atomic_path
+from millet.benchmark.provenance import commit, machine, versions
+from millet.nn.backbones import BlockBackbone, ResNet, ResNetBlock
+from millet.report import Published, read_run
+from millet.report.training import powers_of_ten
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "tables" / "resnet_activations.md"
+ROWS = ROOT / "results" / "resnet_activations.jsonl"
+RUN = ROOT / "results" / "ucr_small"
+MODEL = "gap-resnet"
+METRICS = ("train_loss", "accuracy", "loss", "aopcr")
+HEADER = ("dataset", "ReLU", "runs", "training loss, as a power of ten", "accuracy", "test loss", "AOPCR")
+INTRODUCTION = """# Where ResNet applies ReLU
+
+GAP ResNet by the paper's recipe: means of single networks, their least and greatest. A block has three convolutions.
+In the released code, ReLU follows the last of them alone, and so it does in `ResNet`; in the original ResNet (Wang et
+al., 2017) it follows the first two. Written by `docs/scripts/resnet_activations.py`.
+
+"""
+
+
+class OriginalResNet(BlockBackbone):
+    """ResNet with ReLU after the first two convolutions of each block."""
+
+    d_out = ResNet.d_out
+
+    def __init__(self, n_channels: int, padding: str = "replicate") -> None:
+        super().__init__()
+        self.blocks = ResNet(n_channels, padding).blocks
+        for block in self.blocks:
+            assert isinstance(block, ResNetBlock)
+            for part in block.blocks:
+                part.relu = not part.relu  # type: ignore[assignment]
+
+
+def known_rows() -> list[dict[str, object]]:
+    """Return what was trained so far."""
+    return [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
+
+
+def train(name: str, path: str, seed: int) -> dict[str, object]:
+    """Train and evaluate one network."""
+    training, test = load_dataset(name, path)
+    classifier = MilletClassifier(
+        OriginalResNet, "gap", padding="zeros", recipe="paper", random_state=seed, n_jobs=1
+    ).fit(training.X, training.y)
+    found = evaluate(classifier, test, metrics=[metric for metric in METRICS if metric != "train_loss"])
+    return {
+        "dataset": name,
+        "seed": seed,
+        "n_epochs_run": classifier.training_summary_["n_epochs"][0],
+        "train_loss": classifier.training_summary_["kept_loss"][0],
+        **{metric: found[metric] for metric in METRICS if metric in found},
+        "versions": versions(),
+        "commit": commit(),
+        "machine": machine(),
+    }
+
+
+def line(name: str, where: str, *columns: Sequence[float]) -> str:
+    """Return a line of the table: means, and the least and the greatest; nothing where there are no runs."""
+    losses, *others = columns
+    if not losses:
+        return ""
+    numbers = [f"{fmean(c):.2f}, {min(c):.2f} to {max(c):.2f}" for c in (powers_of_ten(losses), *others)]
+    return f"| {name} | {where} | {len(losses)} | {' | '.join(numbers)} |"
+
+
+def table(names: Sequence[str], published: Published) -> str:
+    """Return the page, in Markdown."""
+    rows, ours = known_rows(), read_run(RUN)
+    lines = [f"| {' | '.join(HEADER)} |", "| --- | --- |" + " --: |" * (len(HEADER) - 2)]
+    for name in names:
+        original = [row for row in rows if row["dataset"] == name]
+        lines += [
+            line(name, "as released", *(ours.runs(name, MODEL, metric) for metric in METRICS)),
+            line(name, "as in the original", *([row[metric] for row in original] for metric in METRICS)),
+            line(name, "the authors' runs", *(published.runs(name, MODEL, metric).tolist() for metric in METRICS)),
+        ]
+    return INTRODUCTION + "\n".join(found for found in lines if found) + "\n"
+
+
+def main() -> None:
+    """Train what is missing, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("datasets", nargs="+")
+    parser.add_argument("--path", required=True, help="folder with UCR datasets")
+    parser.add_argument("--published", type=Path, help="folder with the authors' results")
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    for name in options.datasets:
+        for seed in range(options.runs):
+            if not any((row["dataset"], row["seed"]) == (name, seed) for row in known_rows()):
+                row = train(name, options.path, seed)
+                with ROWS.open("a") as rows:
+                    rows.write(json.dumps(row) + "\n")
+    with atomic_path(TABLE) as temporary:
+        temporary.write_text(table(options.datasets, Published(options.published)), encoding="utf-8")
+    print(f"Wrote {TABLE}.")
+
+
+if __name__ == "__main__":
+    main()
