@@ -39,7 +39,7 @@ def normalised(
     *,
     relu: bool = False,
 ) -> Tensor:
-    """Convolve, normalise, and perhaps ReLU: (B, n_in, T) -> (B, n_out, T); in one go where nothing has gradients."""
+    """Convolve, normalise, and perhaps apply ReLU: (B, n_in, T) -> (B, n_out, T); in one step without gradients."""
     assert isinstance(norm, ValidBatchNorm1d)
     result: Tensor
     if norm.training or torch.is_grad_enabled():
@@ -55,7 +55,7 @@ def normalised(
 
 
 class Backbone(nn.Module, ABC):
-    """Maps (B, C, T) to (B, d_out, T), exactly for each case of unequal length."""
+    """Maps (B, C, T) to (B, d_out, T), exactly for every case, even where lengths differ."""
 
     d_out: int
 
@@ -104,7 +104,7 @@ class FCN(BlockBackbone):
     n_channels : int
         Channels of the input.
     padding : str, default="replicate"
-        What stands beyond the ends of a series; see `millet.nn.convolution.PADDINGS`.
+        How a series is continued beyond its ends; see `millet.nn.convolution.PADDINGS`.
     """
 
     d_out = 128
@@ -150,7 +150,7 @@ class ResNet(BlockBackbone):
     n_channels : int
         Channels of the input.
     padding : str, default="replicate"
-        What stands beyond the ends of a series.
+        How a series is continued beyond its ends.
     """
 
     d_out = 128
@@ -225,7 +225,7 @@ class InceptionTime(BlockBackbone):
     n_channels : int
         Channels of the input.
     padding : str, default="replicate"
-        What stands beyond the ends of a series.
+        How a series is continued beyond its ends.
     """
 
     d_out = 128

@@ -19,7 +19,7 @@ from millet.errors import ParameterError, StorageError, lookup, warn_user
 from millet.nn.network import MilletNetwork
 from millet.nn.poolings import POOLINGS
 
-# Their names, as patterns, and ours. The numbers of blocks and layers are the same.
+# Their names, as patterns, and ours. Blocks and layers have the same numbers.
 _NAMES = {
     "fcn": [
         (r"instance_encoder\.(\d)\.conv_block\.0\.", r"blocks.\1.convolution."),
@@ -65,26 +65,26 @@ def load_authors_checkpoint(
 ) -> MilletNetwork:
     """Read a checkpoint of the authors' released code.
 
-    Backbone, channels, classes and pooling are told by the names and shapes in the file, with two exceptions.
-    Additive and Conjunctive have the same parameters: between these the name of the file, or of its folder, decides
-    if it holds one of the words; otherwise the file is taken for Conjunctive, with a warning. And no file tells the
-    padding of its convolutions. The released code replicates the edges unless it is told otherwise; the paper's GAP
+    Backbone, channels, classes and pooling are recognised by the names and shapes in the file, with two exceptions.
+    Additive and Conjunctive have the same parameters: the name of the file, or of its folder, decides between them
+    if it contains either word; otherwise the file is taken for Conjunctive, with a warning. And no file records the
+    padding of its convolutions. The released code replicates the edges unless told otherwise; the paper's GAP
     baselines padded with zeros.
-    `MilletClassifier.of_networks` makes a classifier of what is read, for predictions, evidence and metrics.
+    `MilletClassifier.of_networks` turns the network into a classifier, for predictions, evidence and metrics.
 
     Parameters
     ----------
     path : path-like
         A ``state_dict`` saved by torch; read with ``weights_only=True``.
     padding : str, optional
-        Padding of the convolutions, which the file does not tell; by default "replicate", with a warning for GAP.
+        Padding of the convolutions, which the file does not record; by default "replicate", with a warning for GAP.
     pooling : str, optional
         "additive" or "conjunctive", where the file leaves it open.
 
     Returns
     -------
     MilletNetwork
-        In inference mode. Files of several channels and any number of classes are read alike.
+        In inference mode. Files may have any number of channels and classes.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
 
 
 def _networks_in(state: object, prefix: str = "") -> dict[str, dict[str, dict[str, Tensor]]]:
-    """Return the two parts of every network in a file, whatever they are wrapped in, by what stands before them."""
+    """Return the two parts of every network in a file, however deeply nested, by the prefix of their names."""
     found: dict[str, dict[str, dict[str, Tensor]]] = {}
     if not isinstance(state, Mapping):
         return found

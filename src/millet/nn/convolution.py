@@ -36,7 +36,7 @@ def _wrap(index: Tensor, last: Tensor) -> Tensor:
 # A CPU replicates the edges of fewer values as quickly by torch's own padding.
 MANY_VALUES = 32_768
 
-# Which timepoint of the case stands in for one outside it; zeros are the replicated edge, blanked afterwards.
+# Which timepoint of the case stands in for one outside it; for zeros, the replicated edge is blanked afterwards.
 PADDINGS = {"replicate": _clamp, "zeros": _clamp, "reflect": _fold, "circular": _wrap}
 
 
@@ -55,7 +55,7 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
     Returns
     -------
     Tensor of shape (B, C, left + T + right)
-        A case's values, its own padding from its own end on, and something finite beyond.
+        Each case's values between paddings of its own, and beyond these something finite.
     """
     source_of = lookup("padding", padding, PADDINGS)
     n_timepoints = x.shape[2]
@@ -64,7 +64,7 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
         replicated: Tensor = _Replication.apply(x, left, right)  # type: ignore[no-untyped-call]
         return replicated
     if lengths is None and padding in ("replicate", "zeros"):
-        with torch.autocast("cpu", enabled=False):  # which would copy lower precisions into single precision
+        with torch.autocast("cpu", enabled=False):  # which would convert lower precisions to single
             return F.pad(x, (left, right), mode="constant" if padding == "zeros" else "replicate")
     if lengths is None:
         lengths = torch.full((len(x),), n_timepoints, device=x.device)
@@ -78,7 +78,7 @@ def extend(x: Tensor, left: int, right: int, lengths: Tensor | None, padding: st
 
 
 class _Replication(torch.autograd.Function):
-    """Both edges of (B, C, T), replicated; what lies between is copied in one go, where torch takes single values."""
+    """Replicate both edges of (B, C, T); what lies between is copied in one go, where torch copies value by value."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, left: int, right: int) -> Tensor:
@@ -100,13 +100,13 @@ class _Replication(torch.autograd.Function):
 
 
 def lowered(x: Tensor) -> Tensor:
-    """Return values in the precision that a CPU is asked to compute in; as for torch, double precision is meant."""
+    """Return values in the precision that autocast asks of a CPU; as in torch, double precision is kept."""
     if x.device.type == "cpu" and x.dtype != torch.float64 and torch.is_autocast_enabled("cpu"):
         return x.to(torch.get_autocast_dtype("cpu"))
     return x
 
 
-# Of so few timepoints a CPU's own gradients are as quick as ours.
+# With fewer timepoints than this in a batch, torch's own gradients on a CPU are as quick as ours.
 FEW_TIMEPOINTS = 1024
 
 
@@ -121,8 +121,8 @@ class Affine(NamedTuple):
 class SameConv1d(nn.Conv1d):
     """A convolution whose output has the input's timepoints, whatever the kernel and the length.
 
-    Of the timepoints that the kernel reaches beyond its own, ``(kernel_size - 1) * dilation // 2`` lie on the left
-    and the rest on the right; those outside the case are padding.
+    Of the other timepoints that the kernel covers, ``(kernel_size - 1) * dilation // 2`` lie to the left of its own
+    and the rest to the right; those outside the case are padding.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class SameConv1d(nn.Conv1d):
     def forward(self, x: Tensor, lengths: Tensor | None = None, after: Affine | None = None) -> Tensor:
         """Convolve (B, n_in, T) to (B, n_out, T).
 
-        `after` is a scale and a shift (n_out,) to apply to the result, which costs nothing.
+        `after` is a scale and a shift (n_out,) to apply to the result, at no extra cost.
         """
         weight, bias = self.weight, self.bias
         if after is not None:
@@ -175,7 +175,7 @@ class SameConv1d(nn.Conv1d):
         return convolved if bias is None else convolved + bias.to(convolved.dtype)[:, None]
 
     def _gradients_are_slow(self, x: Tensor) -> bool:
-        """Whether a CPU's own gradients of this convolution are slow: many taps, several channels, long series."""
+        """Whether torch's own gradients of this convolution are slow: many taps, channels and timepoints on a CPU."""
         wide = self.groups == 1 and self.in_channels >= 8 and self.kernel_size[0] >= 8
         worth_it = x.shape[0] * x.shape[2] >= FEW_TIMEPOINTS
         return wide and worth_it and x.device.type == "cpu" and torch.is_grad_enabled()
@@ -190,7 +190,7 @@ def _mix_channels(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 class _Convolution(torch.autograd.Function):
-    """A convolution whose gradients are computed by what CPUs do fast: the same sums, taken another way.
+    """A convolution whose gradients are computed in a way that is fast on CPUs: the same sums, arranged differently.
 
     The input's gradient is a forward convolution of the padded output gradient with the flipped kernel.
     """
@@ -204,7 +204,7 @@ class _Convolution(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor | None, None]:
-        # Under autocast the gradient comes in lower precision than what was saved.
+        # Under autocast the gradient arrives in a lower precision than what was saved.
         x, weight = (saved.to(gradient.dtype) for saved in ctx.saved_tensors)
         of_x = None
         if ctx.needs_input_grad[0]:

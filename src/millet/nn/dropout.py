@@ -13,9 +13,9 @@ from torch.autograd.function import once_differentiable
 class BatchDropout(nn.Module):
     """Dropout whose mask is drawn for a whole batch, of which this process may have only some rows.
 
-    `rows` is (the slice of the batch that is here, the batch's size); None where the batch is here whole. Processes
-    that draw from equal generators then drop what a single process would. `generator` is where numbers are drawn
-    from; None is torch's own, which threads share.
+    `rows` is (the slice of the batch that this process has, the batch's size); None where it has the whole batch.
+    Processes that draw from equal generators then drop what a single process would. `generator` is where numbers are
+    drawn from; None is torch's own, which threads share.
     """
 
     def __init__(self, rate: float) -> None:
@@ -25,7 +25,7 @@ class BatchDropout(nn.Module):
         self.generator: torch.Generator | None = None
 
     def forward(self, z: Tensor) -> Tensor:
-        """Drop values of (B, T, D) in training; scale the others so that the mean stays."""
+        """Drop values of (B, T, D) in training; scale the others to keep the mean."""
         if not self.training or self.rate == 0:
             return z
         here, n_rows = self.rows or (slice(None), len(z))
@@ -39,12 +39,12 @@ class BatchDropout(nn.Module):
 
 
 def _roll(n_rows: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Return a number from 0 to 65535, all equally likely, for each value: four from each draw of 64 bits."""
+    """Return a number from 0 to 65535 for each value, all equally likely: four from each draw of 64 bits."""
     per_row = like.shape[1] * like.shape[2]  # a process may have no row at all
     draws = torch.empty(-(-n_rows * per_row // 4), dtype=torch.int64)
     draws.random_(-(1 << 63), (1 << 63) - 1, generator=generator)
     numbers = draws.view(torch.int16)[: n_rows * per_row].to(torch.float32).add_(1 << 15)
-    # In the order in which the values lie in memory: the mask is as good, and what follows runs straight through.
+    # In the order of the values in memory: the mask is just as good, and what follows reads memory sequentially.
     swapped = like.transpose(1, 2)
     if swapped.is_contiguous():
         return numbers.view(n_rows, *swapped.shape[1:]).transpose(1, 2)

@@ -15,7 +15,7 @@ def average_outputs(outputs: Sequence[BagOutput]) -> BagOutput:
     """Average the logits and evidence of an ensemble's members.
 
     The paper's ensembles average the members' outputs. Averaging logits keeps the promise that contributions
-    plus bias are the logit; what a member does not have (attention, contributions), the ensemble has not.
+    plus bias are the logit; what any member lacks (attention, contributions), the ensemble lacks too.
 
     Examples
     --------

@@ -24,9 +24,9 @@ PEAK_LENGTHS = (6, 12, 24, 48, 96)
 
 
 def hand_made_filters() -> Tensor:
-    """Return the 17 fixed filters that answer to a rise, a fall or a peak of several lengths: (17, 1, longest).
+    """Return the 17 fixed filters that respond to a rise, a fall or a peak of several lengths: (17, 1, longest).
 
-    Shorter ones are centred among zeros as "same" padding would centre them, so one convolution applies all.
+    Shorter ones are centred among zeros as "same" padding would centre them, so one convolution applies them all.
     """
     filters = []
     for length in TREND_LENGTHS:
@@ -34,7 +34,7 @@ def hand_made_filters() -> Tensor:
         alternating[0::2] = -1
         filters += [alternating, -alternating]
     for length in PEAK_LENGTHS:
-        rise = torch.linspace(0, 1, length // 6 + 1)[1:] ** 2  # six such flanks
+        rise = torch.linspace(0, 1, length // 6 + 1)[1:] ** 2  # a filter has six such flanks
         bump = torch.cat([rise, rise.flip(0)])
         filters.append(torch.cat([-bump, 2 * bump, -bump]))
     longest = max(len(taps) for taps in filters)
@@ -69,7 +69,7 @@ class Lite(Backbone):
     n_channels : int
         Channels of the input.
     padding : str, default="replicate"
-        What stands beyond the ends of a series.
+        How a series is continued beyond its ends.
     """
 
     d_out = 32

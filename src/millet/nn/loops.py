@@ -1,9 +1,9 @@
 """Compiled loops over tensors: on torch's own threads, in double, single and bfloat16 precision.
 
-A loop that goes once through memory, and does all there is to do with a row while it is in the cache, is a few times
-faster than a chain of torch's operations. It takes its part of the rows, ``loop(first, stop)``, and is run by the
-threads that torch itself computes with: others would have to wait for these, which keep their cores busy for a while
-after each operation.
+A loop that goes through memory once, and finishes each row while it is in the cache, is a few times faster than a
+chain of torch's operations. It takes its share of the rows, ``loop(first, stop)``, and runs on the threads that torch
+itself computes with: any others would have to wait for these, which keep their cores busy for a while after each
+operation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 Loop = Callable[[int, int], Any]
 
 PRECISIONS = (torch.float64, torch.float32, torch.bfloat16)
-# Rows of fewer values than these in all are done before a second thread has begun.
+# Rows with fewer values than this in all are done before a second thread has begun.
 WORTH_SHARING = 1 << 15
 
 
@@ -35,28 +35,28 @@ def can_loop(x: Tensor) -> bool:
 
 
 def array_of(tensor: Tensor) -> Array:
-    """Return the values of a contiguous tensor, to read and write; of bfloat16, which NumPy lacks, the bits."""
+    """Return the values of a contiguous tensor, to read and write; for bfloat16, which NumPy lacks, the bits."""
     tensor = tensor.detach()
     values: Array = (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
     return values
 
 
 def real_array(tensor: Tensor, like: Tensor) -> Array:
-    """Return parameters in the precision that loops compute in where values are like these: single, or double."""
+    """Return parameters in the precision in which loops compute on values like these: single or double."""
     values: Array = tensor.detach().to(torch.promote_types(like.dtype, torch.float32)).numpy()
     return values
 
 
 def wide(value: Any) -> Any:
-    """Return a number of an array, whatever its precision; in compiled loops only."""
+    """Return an array's element as a number, whatever the array's precision; in compiled loops only."""
 
 
 def narrow(value: Any, like: Any) -> Any:
-    """Return a number as an array holds it, rounded to even; in compiled loops only."""
+    """Return a number as an array like this holds it, rounded half to even; in compiled loops only."""
 
 
-# Numba asks for the very same signatures, annotations included. It inlines these into loops of other files, whose
-# compiled forms on disk do not notice a change here: `make clean` forgets them.
+# Numba requires identical signatures, annotations included. It inlines these into loops in other files, whose
+# compiled forms on disk do not notice a change here: `make clean` removes them.
 @overload(wide, inline="always")  # type: ignore[untyped-decorator]
 def _wide(value: Any) -> Any:
     def of_bits(value: Any) -> Any:
@@ -73,7 +73,7 @@ def _narrow(value: Any, like: Any) -> Any:
     def to_bits(value: Any, like: Any) -> Any:
         bits = np.float32(value).view(np.uint32)
         rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-        # Rounding could make a number of what is not a number.
+        # Rounding could turn a NaN into a number.
         return np.uint16(rounded if value == value else np.uint32(0x7FC0))
 
     def as_it_is(value: Any, like: Any) -> Any:
@@ -83,14 +83,14 @@ def _narrow(value: Any, like: Any) -> Any:
 
 
 def share(loop: Loop, n_rows: int, n_values: int) -> None:
-    """Run ``loop(first, stop)`` for all rows, each thread its part of them.
+    """Run ``loop(first, stop)`` for all rows, a part of them on each thread.
 
     Parameters
     ----------
     loop : callable
         Calls a compiled function, which releases the interpreter.
     n_rows, n_values : int
-        How many rows there are, and how many values in all of them.
+        How many rows there are, and how many values in all of them together.
 
     Examples
     --------
@@ -113,14 +113,14 @@ def share(loop: Loop, n_rows: int, n_values: int) -> None:
             first, stop = number * n_rows // size, (number + 1) * n_rows // size
             loop(first, stop)
             done.append(stop - first)
-        except BaseException as error:  # it has no way out of a thread of another library
+        except BaseException as error:  # it can't leave another library's thread by itself
             errors.append(error)
 
     team.run(_WORK(work), None, n_threads, 0)
     if errors:
         raise errors[0]
     if sum(done) < n_rows:
-        # A signal that came before the first line of `work`, where nothing catches what its handler raises.
+        # A signal came before the first line of `work`, where nothing catches what its handler raises.
         raise KeyboardInterrupt
 
 
@@ -135,7 +135,7 @@ _WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @cache
 def _team() -> _Team | None:
-    """Return torch's threads, by the functions that GCC's compiled code calls; None where torch has others."""
+    """Return torch's threads, through the functions that code compiled by GCC calls; None where torch has others."""
     try:
         openmp = ctypes.CDLL(_openmp_of_torch())
         run = openmp.GOMP_parallel

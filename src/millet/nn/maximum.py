@@ -18,7 +18,7 @@ from millet.nn.loops import Array, array_of, can_loop, narrow, real_array, share
 def max_pool_3(x: Tensor, lengths: Tensor | None = None) -> Tensor:
     """Return the largest of each timepoint and its two neighbours inside the case: (B, C, T) to (B, C, T)."""
     if lengths is not None:
-        # A replicated edge can't win against itself, so it stands for "nothing there" under every padding.
+        # A replicated edge can't exceed itself, so it stands for "nothing there" under every padding.
         wider = extend(x, 1, 1, lengths, "replicate")
         return _pool(wider)[:, :, 1:-1]
     return _pool(x)
@@ -32,7 +32,7 @@ def _pool(x: Tensor) -> Tensor:
 
 
 class _MaxPool3(torch.autograd.Function):
-    """One pass over the series either way; torch searches every window, and keeps where it found the maximum.
+    """One pass over the series, forward and backward; torch searches every window and keeps each maximum's place.
 
     The gradient goes to the leftmost of equal values, as torch's own does.
     """
@@ -70,7 +70,7 @@ def _pool_rows(rows: Array, out: Array) -> None:
         left, middle, right, inner = row[: n - 2], row[1 : n - 1], row[2:n], pooled[1 : n - 1]
         for t in range(n - 2):
             a, b, c = wide(left[t]), wide(middle[t]), wide(right[t])
-            b = a if a > b else b  # a middle that is not a number stays
+            b = a if a > b else b  # a NaN in the middle stays
             inner[t] = narrow(c if c > b else b, rows)
         pooled[0] = row[1] if wide(row[1]) > wide(row[0]) else row[0]
         pooled[n - 1] = row[n - 2] if wide(row[n - 2]) > wide(row[n - 1]) else row[n - 1]
@@ -78,9 +78,9 @@ def _pool_rows(rows: Array, out: Array) -> None:
 
 @compiled_for_networks
 def _give_back(rows: Array, given: Array, out: Array, zero: float) -> None:
-    """Each value gets the gradients of those of the three windows around it whose leftmost maximum it is."""
+    """Give each value the gradients of those of the three windows around it in which it is the leftmost maximum."""
     n_rows, n = rows.shape
-    padded = np.full(n + 4, zero)  # two values beyond either end, which win nowhere
+    padded = np.full(n + 4, zero)  # two values beyond either end, which are never a maximum
     padded[:2] = padded[n + 2 :] = -np.inf
     gradient = np.full(n + 2, zero)
     for i in range(n_rows):

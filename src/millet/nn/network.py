@@ -28,10 +28,10 @@ BACKBONES: dict[str, type[Backbone]] = {"fcn": FCN, "inceptiontime": InceptionTi
 
 T = TypeVar("T", bound=nn.Module)
 
-# Encodings of longer series take much memory, and little time beside the network.
+# Encodings of longer series take much memory to keep, and little time to compute compared with the network.
 REMEMBERED_TIMEPOINTS = 20_000
 HALF = (torch.bfloat16, torch.float16)
-# What a pooling returns.
+# The axes of what a pooling returns.
 EVIDENCE_AXES = {
     "logits": ("B", "n_classes"),
     "scores": ("B", "n_classes", "T"),
@@ -44,13 +44,13 @@ EVIDENCE_AXES = {
 def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
     """Return the sines and cosines of Vaswani et al. (2017) for any positions: (..., T) -> (..., T, d_model).
 
-    Positions start at 0 as in the released code (the text says 1), and single precision is the released code's too:
-    checkpoints were trained with its rounding.
+    Positions start at 0 as in the released code (the paper's text says 1). Single precision is the released code's
+    too: checkpoints were trained with its rounding.
     """
     even = torch.arange(0, d_model, 2, device=positions.device)
     frequency = torch.exp(even * (-math.log(10000.0) / d_model))[:, None]
     angle = positions[..., None, :].to(frequency.dtype) * frequency
-    # Laid out as the embeddings are that it is added to, timepoint beside timepoint.
+    # Laid out like the embeddings that it is added to: neighbouring timepoints are neighbours in memory.
     encoding = torch.empty((*positions.shape[:-1], d_model, positions.shape[-1]), device=positions.device)
     encoding[..., 0::2, :] = angle.sin()
     encoding[..., 1::2, :] = angle.cos()[..., : d_model // 2, :]
@@ -58,14 +58,14 @@ def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
 
 
 def _encoding_of_all(n_timepoints: int, d_model: int, device: torch.device) -> Tensor:
-    """Return the encoding of all positions of a series; those of long series are not remembered."""
+    """Return the encoding of all positions of a series, remembered unless the series is long."""
     make = _remembered_encoding if n_timepoints <= REMEMBERED_TIMEPOINTS else _remembered_encoding.__wrapped__
     return make(n_timepoints, d_model, device)
 
 
 @lru_cache(maxsize=2)
 def _remembered_encoding(n_timepoints: int, d_model: int, device: torch.device) -> Tensor:
-    # An ordinary tensor, whoever asks first: one made in inference mode could not be trained with.
+    # An ordinary tensor, whoever asks first: one made in inference mode could not be used in training.
     with torch.inference_mode(False):
         return positional_encoding(torch.arange(n_timepoints, device=device), d_model)
 
@@ -80,17 +80,17 @@ class MilletNetwork(nn.Module):
         Channels of the input and classes of the output.
     backbone : str, class or Module, default="inceptiontime"
         A name in `BACKBONES`; or a class, called with `n_channels`; or any module that maps (B, C, T) to (B, D, T).
-        A module whose ``forward`` takes `lengths` is given them; one that does not is run on cases of equal length
-        together, so that unequal lengths are exact for it too. D is its `d_out`, or is found by trying.
+        A module whose ``forward`` takes `lengths` is given them; one that does not is run on one length at a time, so
+        that unequal lengths are exact for it too. D is its `d_out`, or is found by a trial run.
     pooling : str, class or Module, default="conjunctive"
-        A name in `POOLINGS`; or a class, called with (D, n_classes); or a module from (B, T, D) and `valid` to
-        `BagOutput`.
+        A name in `POOLINGS`; or a class, called with (D, n_classes); or a module that maps (B, T, D) and `valid` to
+        a `BagOutput`.
     padding : str, optional
-        Padding of the convolutions of a named backbone. None is the paper's: "zeros" for GAP, else "replicate".
+        Padding of a named backbone's convolutions. By default as in the paper: "zeros" for GAP, else "replicate".
     positions : bool, optional
-        Add positional encodings. None is the paper's: not for GAP.
+        Whether to add positional encodings. By default as in the paper: not for GAP.
     dropout : float, optional
-        Dropout after the positions. None is the paper's: 0 for GAP, else 0.1.
+        Dropout after the positions. By default as in the paper: 0 for GAP, else 0.1.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class MilletNetwork(nn.Module):
         z = self._embed(x, lengths)
         if self.training:
             return self._show_evidence(z, lengths, positions)
-        # Evidence adds up to the logits, whatever the embeddings were computed in.
+        # Evidence must add up to the logits, whatever precision the embeddings were computed in.
         with torch.autocast(x.device.type, enabled=False) if _autocasting(x.device) else nullcontext():
             precise = torch.promote_types(torch.promote_types(x.dtype, z.dtype), torch.float32)
             return self._show_evidence(z.to(precise), lengths, positions)
@@ -227,7 +227,7 @@ class MilletNetwork(nn.Module):
         return output
 
     def _embed_by_length(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Run a backbone that knows nothing of lengths on cases of equal length together."""
+        """Run a backbone that knows nothing of lengths on the cases of one length at a time."""
         z = x.new_zeros((x.shape[0], self.d_embedding, x.shape[2]))
         for length in sorted(set(lengths.tolist())):
             chosen = lengths == length

@@ -16,9 +16,9 @@ from millet.nn.loops import Array, array_of, can_loop, narrow, real_array, share
 from millet.nn.processes import over_processes, several_processes
 from millet.nn.recomputation import recomputing
 
-# Of a group of channels, in the second cache of a core.
+# Size of a group of channels, which should fit a core's second-level cache.
 GROUP_BYTES = 1 << 18
-# Of fewer values torch's own normalisation is as quick: what a loop saves in memory, it takes to be called.
+# With fewer values torch's own normalisation is as quick: what a loop saves on memory, calling it costs.
 WORTH_LOOPING = 1 << 16
 
 
@@ -29,7 +29,7 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
     def forward(self, x: Tensor, valid: Tensor | None = None, *, relu: bool = False) -> Tensor:
         """Normalise (B, C, T), and cut off what is negative if asked to.
 
-        `valid` (B, 1, T) is True inside each case, None where all are.
+        `valid` (B, 1, T) is True inside each case; None where all timepoints are.
         """
         if not self.training:
             normalised = super().forward(x)
@@ -42,7 +42,7 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         return torch.relu_(normalised) if relu else normalised
 
     def scale_and_shift(self) -> Affine:
-        """Return what normalising is in inference: a scale and a shift of each channel."""
+        """Return what normalising amounts to in inference: a scale and a shift of each channel."""
         assert self.running_mean is not None
         assert self.running_var is not None
         scale = self.weight * torch.rsqrt(self.running_var + self.eps)
@@ -64,7 +64,7 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
 
     def _normalise_valid(self, x: Tensor, valid: Tensor) -> Tensor:
         dtype = x.dtype
-        x = x.to(torch.promote_types(dtype, torch.float32))  # sums of half precision would be worth little
+        x = x.to(torch.promote_types(dtype, torch.float32))  # sums in half precision would be too inexact
         count = over_processes(valid.sum().to(x.dtype))
         mean = over_processes((x * valid).sum((0, 2))) / count
         centred = x - mean[:, None]
@@ -74,7 +74,7 @@ class ValidBatchNorm1d(nn.BatchNorm1d):
         return (scaled * self.weight[:, None] + self.bias[:, None]).to(dtype)
 
     def _count(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
-        """Let the running statistics follow those of a batch, unless they have counted it already."""
+        """Update the running statistics by those of a batch, unless they have counted it already."""
         if recomputing():
             return
         assert self.running_mean is not None
@@ -209,7 +209,7 @@ def _give_back(
 
 
 def _group_size(x: Tensor) -> int:
-    """Return how many channels are taken together: few enough for the cache, enough to read straight on in memory."""
+    """Return how many channels are taken together: few enough for the cache, enough to read memory in long runs."""
     return max(1, GROUP_BYTES // (x.shape[0] * x.shape[2] * x.itemsize))
 
 
@@ -234,7 +234,7 @@ def _scale(row: Array, scale: float, shift: float, lowest: float, out: Array) ->
     result = out[: row.size]
     for t in range(row.size):
         value = scale * wide(row[t]) + shift
-        result[t] = narrow(lowest if value < lowest else value, out)  # what is not a number stays
+        result[t] = narrow(lowest if value < lowest else value, out)  # NaN stays
 
 
 @compiled_for_networks

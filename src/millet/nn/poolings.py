@@ -25,7 +25,7 @@ class BagOutput(NamedTuple):
     ----------
     logits : Tensor of shape (B, K)
     scores : Tensor of shape (B, K, T)
-        The paper's interpretation of this pooling.
+        The paper's interpretation for this pooling.
     attention : Tensor of shape (B, T), or None
     contributions : Tensor of shape (B, K, T), or None
         Evidence that adds up: its mean over a bag's own timepoints, plus `bias`, is the logit.
@@ -47,7 +47,7 @@ def mean_over_time(z: Tensor, valid: Tensor | None) -> Tensor:
 
 
 def _by_class(evidence: Tensor, valid: Tensor | None) -> Tensor:
-    """(B, T, K) -> (B, K, T), with nothing outside the bag."""
+    """(B, T, K) -> (B, K, T), with zeros outside the bag."""
     if valid is not None:
         evidence = evidence * valid[:, :, None]
     return evidence.transpose(1, 2)
@@ -57,8 +57,8 @@ def _by_class(evidence: Tensor, valid: Tensor | None) -> Tensor:
 class TimepointLinear(nn.Linear):
     """A linear map of each embedding: (B, T, n_in) -> (B, T, n_out).
 
-    Embeddings come from convolutions, which lay timepoint beside timepoint; they are read, and the result is left,
-    in that order, where `torch.nn.Linear` would turn them round first.
+    Embeddings come from convolutions, which store neighbouring timepoints together; they are read, and the result is
+    left, in that order, where `torch.nn.Linear` would transpose them first.
     """
 
     def forward(self, z: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ class TimepointLinear(nn.Linear):
 
 
 class Pooling(nn.Module, ABC):
-    """From a bag of embeddings to one prediction and the evidence of each embedding.
+    """Maps a bag of embeddings to one prediction and the evidence of each embedding.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class AttentionHead(nn.Module):
 class GapPooling(Pooling):
     """Global average pooling, the baseline: average the embeddings, then classify (Eq. 1).
 
-    The scores are the class activation map (CAM): the classifier's weights on each embedding.
+    The scores are the class activation map (CAM): the classifier's weights applied to each embedding.
     """
 
     def forward(self, z: Tensor, valid: Tensor | None = None) -> BagOutput:
@@ -218,7 +218,7 @@ POOLINGS: dict[str, type[Pooling]] = {
 
 
 def pooling_multiplications(pooling: str, t: int, c: int, d: int = 128, a: int = 8) -> int:
-    """Return the number of real multiplications of one pooling for one case: the paper's complexity table.
+    """Return the number of real multiplications that a pooling takes for one case: the paper's complexity table.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def pooling_multiplications(pooling: str, t: int, c: int, d: int = 128, a: int =
 
     Notes
     -----
-    As in the table, Additive's count leaves out weighing the predictions for its scores: t × c more.
+    As in the table, the count for Additive leaves out weighting its predictions to get the scores: t × c more.
 
     Examples
     --------

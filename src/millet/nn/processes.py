@@ -1,4 +1,4 @@
-"""Processes: what those that share a batch must agree on."""
+"""Processes: what the ones that share a batch must agree on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def several_processes() -> bool:
 
 
 class _SumOverProcesses(torch.autograd.Function):
-    """The sum of a tensor over all processes; its gradient is summed over them, too."""
+    """The sum of a tensor over all processes; its gradient is summed over them too."""
 
     @staticmethod
     def forward(ctx: Any, part: Tensor) -> Tensor:

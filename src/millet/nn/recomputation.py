@@ -1,7 +1,7 @@
-"""Recomputation: very long series are trained on without keeping what every layer made of them.
+"""Recomputation: training on very long series without keeping the intermediate results of every layer.
 
-What a block computed is forgotten after its forward pass, but for its result, and computed again for its gradients:
-a third more work, and the memory of one block instead of all.
+After a block's forward pass only its result is kept; the rest is computed again for the gradients: a third more work,
+for the memory of one block instead of all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from millet.nn.processes import most_of_processes
 
-# Timepoints of a batch above which blocks are recomputed; InceptionTime keeps some 25 KB for each.
+# Timepoints in a batch above which blocks are recomputed; InceptionTime keeps some 25 KB for each timepoint.
 RECOMPUTE_ABOVE = 200_000
 
 Block = Callable[[Tensor, Tensor | None, Tensor | None], Tensor]
@@ -25,12 +25,12 @@ _recomputing = ContextVar("recomputing", default=False)
 
 
 def recomputing() -> bool:
-    """Whether what runs now was run before: running statistics have counted it already."""
+    """Whether the current pass repeats an earlier one, which running statistics have counted already."""
     return _recomputing.get()
 
 
 def forgetful(block: nn.Module, compute: Block, x: Tensor, lengths: Tensor | None, valid: Tensor | None) -> Tensor:
-    """Return what a block computes of (B, C, T); of very long batches nothing else is kept for the gradients."""
+    """Return what a block computes from (B, C, T); for very long batches nothing else is kept for the gradients."""
     if torch.is_grad_enabled() and block.training and _n_timepoints(x) > RECOMPUTE_ABOVE:
         kept: Tensor = checkpoint(
             compute,
@@ -46,7 +46,7 @@ def forgetful(block: nn.Module, compute: Block, x: Tensor, lengths: Tensor | Non
 
 
 def _n_timepoints(x: Tensor) -> int:
-    """Return the most timepoints that a process has: they meet in every block, so all recompute it, or none."""
+    """Return the most timepoints of any process: processes meet in every block, so all must recompute it, or none."""
     return most_of_processes(x.shape[0] * x.shape[2], x.device)
 
 

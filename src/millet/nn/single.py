@@ -1,10 +1,10 @@
-"""Convolutions whose kernels each see a single channel: depthwise ones, and those of series of one channel.
+"""Convolutions whose kernels each see a single channel: depthwise ones, and those on series of one channel.
 
 In:  (B, C, T) values and kernels (M * C, 1, K), M for each channel. Out: (B, M * C, T), and gradients.
 
-A row of a case fits the fastest cache of a CPU, and all taps are applied while it is there: extended beyond its ends,
-convolved, correlated with its gradient. Libraries that are made for many channels go through memory once a tap, or
-copy every window.
+A row of a case fits the fastest cache of a CPU, and everything is done while it is there: it is extended beyond its
+ends, convolved with all taps, and correlated with its gradient. Libraries made for many channels go through memory
+once per tap, or copy every window.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ TAPS_AT_ONCE = 4
 def convolve_single(
     x: Tensor, weight: Tensor, n_timepoints: int, dilation: int, left: int, lengths: Tensor | None
 ) -> Tensor:
-    """Convolve each channel by its own kernels, with gradients.
+    """Convolve each channel with its own kernels, with gradients.
 
     Parameters
     ----------
     x : Tensor of shape (B, C, U)
-        On the CPU; cases that are shorter end at their `lengths`, and go on with their last value.
+        On the CPU; shorter cases end at their `lengths`, and are continued with their last value.
     weight : Tensor of shape (M * C, 1, K)
         The first M kernels are for the first channel, and so on.
     n_timepoints : int
         Timepoints of the result, T.
     dilation : int
     left : int
-        How far the first window reaches beyond the beginning, where the first value goes on.
+        How far the first window reaches before the beginning, where the first value is repeated.
     lengths : Tensor of shape (B,), or None
         Where each case ends; None where all have U timepoints.
 
@@ -49,7 +49,7 @@ def convolve_single(
     tensor([[[0., 1., 2.]]])
     """
     ends = torch.full((len(x),), x.shape[2]) if lengths is None else lengths
-    if len(ends) and not (0 < int(ends.min()) <= int(ends.max()) <= x.shape[2]):  # compiled loops do not look
+    if len(ends) and not (0 < int(ends.min()) <= int(ends.max()) <= x.shape[2]):  # compiled loops do not check
         raise SeriesError(f"Lengths must lie between 1 and {x.shape[2]}; got {int(ends.min())} to {int(ends.max())}.")
     values = x if can_loop(x) else x.float()
     convolved: Tensor = _SingleConvolution.apply(values, weight, ends, n_timepoints, dilation, left)  # type: ignore[no-untyped-call]
@@ -117,7 +117,7 @@ def _convolve(
 def _correlate(
     x: Array, ends: Array, left: int, of_weight: Array, dilation: int, gradient: Array, first: int, stop: int
 ) -> None:
-    """Add to each tap's gradient the products of what it saw with the gradient of what it helped to make."""
+    """Add to each tap's gradient the products of the values it met with the gradients of the results it went into."""
     n_cases, n_out, n_timepoints = gradient.shape
     n_taps = of_weight.shape[1]
     n_kernels = n_out // x.shape[1]
@@ -141,7 +141,7 @@ def _correlate(
 def _spread(
     of_x: Array, ends: Array, left: int, weight: Array, dilation: int, gradient: Array, first: int, stop: int
 ) -> None:
-    """Convolve the gradient with the flipped kernels; what fell beyond an end belongs to the value there."""
+    """Convolve the gradient with the flipped kernels; what falls beyond an end is added to the value at that end."""
     n_cases, n_out, n_timepoints = gradient.shape
     n_kernels = n_out // of_x.shape[1]
     reach = (weight.shape[1] - 1) * dilation
@@ -200,7 +200,7 @@ def _add_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
         tap += 1
 
 
-# Slices of the very length of the loop: else each index is checked for being negative, and nothing is vectorised.
+# Slices are exactly as long as the loop: else each index is checked for being negative, and nothing is vectorised.
 @compiled_for_networks
 def _add_four_taps(row: Array, taps: Array, dilation: int, out: Array) -> None:
     n, one, two, three = out.size, dilation, 2 * dilation, 3 * dilation

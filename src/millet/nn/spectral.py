@@ -1,13 +1,13 @@
 """Convolutions side by side on the same series, by way of their spectra.
 
-In the frequency domain a kernel costs one product a frequency, however many taps it has. Series are cut into blocks
-that overlap by what the kernels reach; blocks are so short that their spectra are found by matrix products, which
-every processor does best, in bfloat16 twice as fast again. Of the 143,000 operations that the 10, 20 and 40 taps of
-an inception module take for each timepoint, some 55,000 are left, at the speed of matrix products in both directions.
-Cost and memory grow linearly with the length.
+In the frequency domain a kernel costs one product per frequency, however many taps it has. Series are cut into blocks
+that overlap by the reach of the kernels, and are short enough for matrix products to compute their spectra: what
+every processor does best, and in bfloat16 twice as fast again. Of the 143,000 operations that the 10, 20 and 40 taps
+of an inception module take for each timepoint, some 55,000 are left, at the speed of matrix products, both forward
+and backward. Cost and memory grow linearly with the length.
 
-A complex number is a pair of real ones here: spectra are (F, 2 * C, N), at each frequency the real parts of all
-channels and below them the imaginary parts, for N blocks.
+Complex numbers are pairs of real ones here: spectra are (F, 2 * C, N), at each frequency the real parts of all
+channels, then their imaginary parts, for N blocks.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from torch.autograd.function import once_differentiable
 from millet.nn.convolution import Affine, SameConv1d, extend, lowered
 
 # With fewer blocks in a batch, the kernels' own spectra cost more than they save. How many it takes depends on the
-# taps of the widest kernel: `{taps: blocks}` is for so many taps and more, and fewer taps are never worth it.
-# Gradients, which are slower the direct way, save more.
+# taps of the widest kernel: `{taps: blocks}` is for that many taps or more, and fewer taps are never worth it.
+# Training, whose gradients are slower the direct way, saves more.
 FEWEST_BLOCKS = {"training": {20: 8, 8: 128}, "inference": {20: 24}}
 SHORTEST = 32
 NARROW = 16
@@ -34,7 +34,7 @@ PRECISIONS = (torch.float32, torch.float64, torch.bfloat16)
 
 
 class Cut(NamedTuple):
-    """How series are cut: `n_blocks` of `hop` results each, by spectra of `size` values."""
+    """How series are cut: `n_blocks` of `hop` results each, computed through spectra of `size` values."""
 
     n_blocks: int
     hop: int
@@ -42,7 +42,7 @@ class Cut(NamedTuple):
 
 
 def cut_for(n_timepoints: int, n_taps: int) -> Cut:
-    """Return how to cut series so that every result is computed whole in one block.
+    """Return how to cut series so that every result is computed within one block.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def convolve_together(
     Parameters
     ----------
     convolutions : sequence of SameConv1d
-        Dense ones of one padding.
+        Dense ones with the same padding.
     x : Tensor of shape (B, C, T)
     lengths : Tensor of shape (B,), or None
     afters : sequence of Affine, optional
@@ -109,7 +109,7 @@ def _worth_it(x: Tensor, n_taps: int) -> bool:
 
 
 def _aligned(convolution: SameConv1d, left: int, n_taps: int) -> Tensor:
-    """Return a kernel among zeros, its centre where the widest kernel has its own."""
+    """Return a kernel among zeros, with its centre where the widest kernel has its own."""
     own = convolution.kernel_size[0]
     before = left - (own - 1) // 2
     return F.pad(convolution.weight, (before, n_taps - own - before))
@@ -125,15 +125,15 @@ class Waves(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _waves(cut: Cut, n_taps: int, dtype: torch.dtype) -> Waves:
-    """Return what takes windows to spectra, spectra to results, and kernels to what they do to a spectrum."""
+    """Return the matrices that take windows to spectra, spectra to results, and kernels to filters of spectra."""
     with torch.inference_mode(False):
         n_frequencies = cut.size // 2 + 1
         turns = torch.arange(n_frequencies)[:, None] * torch.arange(cut.size) % cut.size
         angle = turns.double() * (2 * math.pi / cut.size)
         cosine, sine = angle.cos(), angle.sin()
         both = torch.stack([cosine, -sine], dim=1).flatten(0, 1)
-        weight = torch.full((n_frequencies, 1), 2 / cut.size, dtype=torch.float64)  # for a frequency and its mirror
-        weight[[0, -1]] /= 2  # image, which the first and the last do not have
+        weight = torch.full((n_frequencies, 1), 2 / cut.size, dtype=torch.float64)  # twice: each has a mirror image
+        weight[[0, -1]] /= 2  # except the first and the last
         back = both * weight.repeat_interleave(2, dim=0)
         taps = torch.stack([cosine, sine], dim=1).flatten(0, 1)
         real = torch.promote_types(dtype, torch.float32)
@@ -191,7 +191,7 @@ def _products(left: Tensor, right: Tensor) -> Tensor:
     """Multiply (F, I, J) by (F, J, N): one product for each frequency."""
     if right.shape[2] >= NARROW:
         return torch.bmm(left, right)
-    # Libraries compute rows of a result as vectors. Those of N values would be short, those of I values are long.
+    # Libraries compute the rows of a result as vectors: rows of N values would be short, rows of I values are long.
     return torch.bmm(right.transpose(1, 2), left.transpose(1, 2)).transpose(1, 2).contiguous()
 
 
@@ -217,7 +217,7 @@ def _kernels(of_filters: Tensor, waves: Waves) -> Tensor:
 
 
 def _windows(x: Tensor, cut: Cut, n_taps: int) -> Tensor:
-    """Cut (B, C, T + n_taps - 1) into what each block's results see: (C * N, hop + n_taps - 1)."""
+    """Cut (B, C, T + n_taps - 1) into the values that each block's results need: (C * N, hop + n_taps - 1)."""
     window = cut.hop + n_taps - 1
     padded = F.pad(x, (0, cut.n_blocks * cut.hop + n_taps - 1 - x.shape[2]))
     return padded.unfold(2, window, cut.hop).transpose(0, 1).reshape(-1, window)

@@ -1,6 +1,6 @@
-"""Turns: what torch keeps for the whole process, its number of threads and random generator, is used one by one.
+"""Turns: what torch keeps per process, its number of threads and random generator, is used by one thread at a time.
 
-Otherwise the seed of one training in a thread would land in the middle of another, and the weights would be others.
+Otherwise the seed of a training in one thread would land in the middle of another, and change its weights.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from contextlib import contextmanager
 
 import torch
 
-# Whoever trains has the first for long, and the second for an epoch at a time; all others need the second, briefly.
+# Whoever trains holds the first for long, and the second for an epoch at a time; all others need the second, briefly.
 _training = threading.RLock()
 _generator = threading.RLock()
 
 
 def _renew() -> None:
-    """Forget who had a turn: threads of the parent, which a forked process does not have."""
+    """Forget who had a turn: threads of the parent process, which a forked one does not have."""
     global _training, _generator
     _training, _generator = threading.RLock(), threading.RLock()
 
@@ -29,20 +29,20 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def turn_to_train() -> Iterator[None]:
-    """Wait until no other thread trains; no one may have this who waits for what another thread trains."""
+    """Wait until no other thread trains; never hold this while waiting for another thread to train."""
     with _training:
         yield
 
 
 @contextmanager
 def seeded(seed: int, device: str = "cpu") -> Iterator[None]:
-    """Draw from torch's own generator as this seed has it; afterwards it is as it was.
+    """Draw from torch's own generator with this seed, and restore the generator afterwards.
 
     Parameters
     ----------
     seed : int
     device : str
-        The type of device that draws. Those of others are not touched on a CPU.
+        The type of device that draws. For "cpu", the generators of other devices are left alone.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from millet.training.history import EpochRecord
 class Callback(Protocol):
     """Anything that can be called with an `EpochRecord`; training of that member stops if it returns True.
 
-    With members in processes (``n_jobs``), each process has a copy of its own, so it must be picklable.
+    With members in processes (``n_jobs``), each process has its own copy, so it must be picklable.
     """
 
     def __call__(self, record: EpochRecord, /) -> bool | None:

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from millet.bags import Bags, Batch
 
-# Embeddings of at most this many timepoints are held at once in inference; more leave the CPU's caches.
+# Embeddings of at most this many timepoints are held at once in inference; more would not fit the CPU's caches.
 INFERENCE_TIMEPOINTS = 32_768
 
 
 class Labelled:
-    """Cases with their class codes; `positions` are the bags it consists of, all by default."""
+    """Cases with their class codes; `positions` selects some of the bags, all by default."""
 
     # Not a dataclass: Fabric takes those apart when it hands them to processes.
     def __init__(self, bags: Bags, codes: NDArray[np.int64], positions: NDArray[np.int64] | None = None) -> None:
@@ -42,7 +42,7 @@ class Labelled:
 
 
 def inference_batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield positions of cases to run together: of like length, and not too many timepoints at once."""
+    """Yield positions of cases to run together: of similar length, and not too many timepoints at once."""
     order = np.argsort(lengths, kind="stable")[::-1]
     start = 0
     while start < len(order):

@@ -65,7 +65,7 @@ def save_checkpoint(path: Path, state: TrainingState, weights: dict[str, Tensor]
     }
     contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     with atomic_path(path) as temporary:
-        # Written here, so that a full disk is the error that every program knows.
+        # Written here, not by safetensors, so that a full disk raises the usual error.
         temporary.write_bytes(save(contiguous, metadata={"millet": json.dumps(facts)}))
 
 

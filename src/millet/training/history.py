@@ -21,18 +21,18 @@ class EpochRecord(NamedTuple):
     train_loss : float
         Mean loss of the steps, in training mode.
     selection_loss : float
-        Loss in inference mode that decides which epoch is kept: of the training set, or of the validation set
-        with early stopping. An epoch that can't be the best any more is not evaluated to its end: its loss of the
-        training set is then a lower bound, already above the best. Where the last weights are kept, and where the
-        time was up in the first epoch, nothing is evaluated, and this is `train_loss`.
+        Loss in inference mode that decides which epoch is kept: on the training set, or on the validation set
+        with early stopping. An epoch that can no longer be the best is not evaluated to the end: its loss on the
+        training set is then a lower bound, already above the best. Where the last weights are kept, and where time
+        was up in the first epoch, nothing is evaluated, and this is `train_loss`.
     learning_rate : float
     seconds : float
-        Since the member's training began, pauses between resumed runs not counted.
+        Since the member's training began, not counting pauses between resumed runs.
     best : bool
         Whether this epoch's weights were the best so far.
     core_seconds : float or None
-        Processor time since the member's training began, of all threads of its (first) process together; what else
-        the machine does is not in it. None where an earlier version trained a part of it.
+        Processor time since the member's training began, of all threads of its (first) process together; other work
+        of the machine is not counted. None where an earlier version did part of the training.
     """
 
     member: int
@@ -46,7 +46,7 @@ class EpochRecord(NamedTuple):
 
 
 class History(Sequence[EpochRecord]):
-    """The epochs of all members, in order; a sequence of `EpochRecord` that ``pandas.DataFrame`` takes as it is.
+    """The epochs of all members, in order; a sequence of `EpochRecord` that ``pandas.DataFrame`` accepts as it is.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class History(Sequence[EpochRecord]):
         return [getattr(record, name) for record in self._records]
 
     def kept(self) -> list[EpochRecord]:
-        """Return of each member the epoch whose weights it ended with.
+        """Return the epoch whose weights each member ended with.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class History(Sequence[EpochRecord]):
         return list({record.member: record for record in self._records if record.best}.values())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the epochs as CSV, or as one JSON object a line where the name ends in .jsonl."""
+        """Write the epochs as CSV, or as one JSON object per line where the name ends in .jsonl."""
         with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
             if str(path).endswith(".jsonl"):
                 file.writelines(json.dumps(record._asdict()) + "\n" for record in self._records)

@@ -4,7 +4,7 @@ The paper's protocol: after every epoch the training set is evaluated in inferen
 with the lowest loss are kept; a loss of 0 ends training. A recipe may keep the last weights instead. With a
 validation set, its loss decides, and training stops when it has not improved for a while.
 
-Lightning Fabric brings devices, precision and processes. Every process sees the whole batch and works on its share of
+Lightning Fabric manages devices, precision and processes. Every process sees the whole batch and works on its part of
 the rows, so that two processes compute what one would.
 """
 
@@ -57,17 +57,17 @@ def train(
     options : Options, optional
     fabric : lightning_fabric.Fabric, optional
         Device, precision and processes, already launched; the CPU in single precision by default, whatever the
-        recipe says: `MilletClassifier` is who reads its precision.
+        recipe says: only `MilletClassifier` reads the recipe's precision.
 
     Returns
     -------
     History
-        One record an epoch.
+        One record per epoch.
 
     Raises
     ------
     TrainingError
-        If the loss is not finite in the first epoch already.
+        If the loss is not finite in the first epoch, or with the last weights where a recipe keeps those.
     """
     if fabric is None:
         fabric = make_fabric("cpu", "32-true")
@@ -90,7 +90,7 @@ class _Trainer:
         self.cases, self.recipe, self.options, self.fabric = cases, recipe, options, fabric
         self.network = network
         make = torch.optim.AdamW if recipe.optimizer == "adamw" else torch.optim.Adam
-        # One kernel for all parameters: a step on few short series would else spend most of its time here.
+        # One kernel for all parameters: a step on few short series would otherwise spend most of its time here.
         fused = fabric.device.type in ("cpu", "cuda")
         plain = make(network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=fused)
         # Fabric's wrappers share the network's parameters; evaluation uses the bare network.
@@ -129,7 +129,7 @@ class _Trainer:
         return History(self.state.records)
 
     def _check_outcome(self) -> None:
-        """Refuse last weights that their own last step has ruined, of which no loss tells."""
+        """Refuse last weights that were ruined by the very last step, after which no loss was computed."""
         few = Labelled(self.cases.bags, self.cases.codes, self.cases.positions[: self.batch_size])
         if self.recipe.keep == "last" and not np.isfinite(self._inference_loss(few)):
             raise TrainingError(
@@ -154,7 +154,7 @@ class _Trainer:
         self.core_started = time.process_time() - (self.state.core_elapsed or 0.0)
 
     def _take_snapshot(self) -> None:
-        """Remember how things stand between two epochs, since an interruption comes amidst one."""
+        """Remember how things stand between two epochs, since interruptions come in the middle of one."""
         if self.options.checkpoint is not None and self.fabric.is_global_zero:
             state = replace(self.state, records=list(self.state.records))
             self.snapshot = state, copy_weights(self.network), copy.deepcopy(self.optimizer.state_dict())
@@ -199,7 +199,7 @@ class _Trainer:
 
     def _selection_loss(self, train_loss: float) -> float:
         validation = self.options.validation
-        # In a first epoch that took all the time there is nothing to choose from.
+        # After a first epoch that took all the time there is nothing to choose from.
         is_only_one = not self.state.best_weights and self._time_is_up()
         if is_only_one or (self.recipe.keep == "last" and validation is None):
             return train_loss
@@ -252,7 +252,7 @@ class _Trainer:
         taken = 0
         self.wrapped.train()
         seed = int(np.random.SeedSequence([self.options.seed, epoch, 1]).generate_state(1)[0])
-        # Backbones and poolings that draw by themselves draw from torch's own generator.
+        # Backbones and poolings that draw random numbers themselves use torch's own generator.
         with (
             seeded(seed, self.fabric.device.type),
             self._drawing_from(torch.Generator(self.fabric.device).manual_seed(seed)),
@@ -289,7 +289,7 @@ class _Trainer:
             label_smoothing=self.recipe.label_smoothing,
         )
         share = loss / self._scale(target)
-        # Processes average their gradients, so each one's share counts that many times.
+        # Processes average their gradients, so each one's share is multiplied by their number.
         self.fabric.backward(share * self.fabric.world_size)
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -298,8 +298,8 @@ class _Trainer:
     def _inference_loss(self, cases: Labelled, give_up_above: float = math.inf) -> float:
         """Return the mean loss in inference mode, each process evaluating its share of the cases.
 
-        No case takes loss away, so once the sum so far makes a mean above `give_up_above`, that lower bound is
-        returned and the other cases are left alone.
+        No case has a negative loss, so once the sum so far makes a mean above `give_up_above`, that lower bound is
+        returned and the remaining cases are skipped.
         """
         self.wrapped.eval()
         mine = np.arange(self.fabric.global_rank, len(cases), self.fabric.world_size)
@@ -324,7 +324,7 @@ class _Trainer:
         return x, self.fabric.to_device(torch.from_numpy(batch.lengths)), target
 
     def _scale(self, target: Tensor) -> float:
-        """Return what a sum of losses is divided by to make it a mean; classes of weight 0 alone have no loss."""
+        """Return what to divide a sum of losses by for their mean; 1 where all weights, and so all losses, are 0."""
         if self.class_weights is None:
             return float(len(target))
         return float(self.class_weights.cpu()[target.cpu()].sum()) or 1.0
@@ -350,18 +350,18 @@ class _Trainer:
         return self.options.max_time is not None and self._part_of_time() >= 1
 
     def _part_of_time(self) -> float:
-        """Return what part of `max_time` is over, once an epoch's selection has got its share."""
+        """Return what part of `max_time` will be over after one more selection pass."""
         assert self.options.max_time is not None
         seconds = float(self._as_the_first_says(time.monotonic() - self.started + self.pass_seconds))
         return seconds / self.options.max_time
 
     def _as_the_first_says(self, value: Any) -> Any:
-        """Return the first process's value in all of them: where each decided by itself, they would part ways."""
+        """Return the first process's value in all of them: if each decided by itself, they would diverge."""
         return value if self.fabric.world_size == 1 else self.fabric.broadcast(value)
 
 
 def _foreign_parts(network: MilletNetwork) -> list[str]:
-    """Name the backbone and the pooling where they are none of MILLET's."""
+    """Name the backbone and the pooling where they are not MILLET's own."""
     parts = {
         f"the backbone {type(network.backbone).__name__}": type(network.backbone) in BACKBONES.values(),
         f"the pooling {type(network.pooling).__name__}": type(network.pooling) in POOLINGS.values(),

@@ -1,4 +1,4 @@
-"""Members: the networks of an ensemble, each trained on its own: one after the other or in processes, not in threads.
+"""Members: the networks of an ensemble, trained one after the other or in processes of their own, not in threads.
 
 A member uses the same number of threads whether or not others run beside it, because that number decides the order
 of summation: the weights are the same whatever `n_jobs` is.
@@ -23,7 +23,7 @@ from millet.training.memory import reusing_memory
 from millet.training.options import Options
 from millet.training.recipe import Recipe
 
-# A step on fewer timepoints than these takes longer with two threads than with one.
+# A step on fewer timepoints than this takes longer with two threads than with one.
 THREADING_TIMEPOINTS = 2048
 
 
@@ -42,10 +42,10 @@ class MemberPlan:
 def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple[MilletNetwork, History]]:
     """Train all members, `n_jobs` of them at a time (-1: as many as there are cores).
 
-    Inside a worker of joblib, which has only threads to give, they are trained one after the other: threads would
-    share torch's settings. Trainings that were begun in several threads take turns, for the same reason.
+    Inside a joblib worker that can only start threads, they are trained one after the other: threads would share
+    torch's settings. Trainings that were begun in several threads take turns for the same reason.
     """
-    with turn_to_train():  # another training may have changed the number of threads, and will put it back
+    with turn_to_train():  # another training may have changed the number of threads, and will restore it
         threads = threads_per_member(len(plans), _timepoints_per_step(plans[0]))
     workers = min(joblib.effective_n_jobs(n_jobs), len(plans))
     if workers == 1 or getattr(get_active_backend()[0], "uses_threads", False):
@@ -57,9 +57,9 @@ def train_members(plans: Sequence[MemberPlan], n_jobs: int | None) -> list[tuple
 
 
 def threads_per_member(n_members: int, timepoints_per_step: int) -> int:
-    """Return how many threads a member computes with: its share of the cores, were all to run at once.
+    """Return how many threads a member computes with: its share of the cores if all ran at once.
 
-    Steps on few timepoints are done by one thread sooner than threads can meet.
+    One thread finishes a step on few timepoints sooner than several could synchronise.
     """
     if timepoints_per_step < THREADING_TIMEPOINTS:
         return 1

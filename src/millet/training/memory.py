@@ -1,7 +1,7 @@
-"""Memory: keep what a training step frees, for the next step needs it again.
+"""Memory: keep what a training step frees, because the next step needs it again.
 
-Left to itself, glibc gives large blocks back to the system at once, and every step pays for fresh pages anew: a
-third of the time of a light network.
+Left to itself, glibc gives large blocks back to the system at once, and every step pays for fresh pages: a third of
+the time of a light network.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _USUAL_MMAP, _USUAL_TRIM = 32 << 20, 64 << 20
 
 @contextmanager
 def reusing_memory() -> Iterator[None]:
-    """Let freed memory stay with this process inside the block, and give it back afterwards.
+    """Keep freed memory with this process inside the block, and give it back afterwards.
 
     Where the C library is not glibc, nothing happens.
 

@@ -1,4 +1,4 @@
-"""Options: what a training may be told beyond its recipe, which is of the model; these are of the moment."""
+"""Options: settings of one training run, beyond the recipe, which belongs to the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millet.training.cases import Labelled
 
 @dataclass(frozen=True)
 class Options:
-    """What `train` may be told beyond the recipe.
+    """Settings of `train` beyond the recipe.
 
     Attributes
     ----------
@@ -21,16 +21,16 @@ class Options:
     class_weights : sequence of float, optional
         Weight of each class in the loss.
     validation : Labelled, optional
-        Cases that select the best epoch and stop training early; else the recipe says which weights are kept.
+        Cases that select the best epoch and stop training early; without them the recipe says which weights are kept.
     patience, tolerance : int, float
         With a validation set: stop after `patience` epochs in a row without an improvement of `tolerance`.
     max_time : float, optional
-        Seconds of training at most, all resumed runs together; the schedule ends with them.
+        Most seconds to train, all resumed runs together; the schedule ends with them.
     checkpoint : Path, optional
-        File to write every `checkpoint_seconds` and at the end, and to go on from.
+        File to write every `checkpoint_seconds` and at the end, and to resume from.
     callbacks : sequence of Callback
     progress : bool
-        Show a bar with ETA, where standard error is a terminal.
+        Show a bar with ETA, on a terminal or in a notebook.
     member, n_members : int
         Which member of an ensemble this is, for the bar and the history.
     """

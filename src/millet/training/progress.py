@@ -15,7 +15,7 @@ from millet.watching import someone_watches
 class EpochBar:
     """A bar that counts epochs, with an ETA from the mean speed of many of them.
 
-    Where time is limited, it also says how much of it is left at the most.
+    Where time is limited, it also says how much of it is left at most.
     """
 
     def __init__(self, n_epochs: int, done: int, options: Options, *, show: bool) -> None:

@@ -29,9 +29,9 @@ class Recipe:
     n_epochs : int
         Passes over the training cases.
     batch_size : int, optional
-        Cases a step; None is min(16, n_cases // `n_batches`), and at least `smallest_batch`.
+        Cases per step; by default min(16, n_cases // `n_batches`), and at least `smallest_batch`.
     n_batches, smallest_batch : int
-        For the batch size of few training cases.
+        For the default batch size where training cases are few.
     max_steps : int, optional
         Large training sets get fewer epochs, so that there are about this many steps; at least a tenth of `n_epochs`.
     learning_rate : float
@@ -39,16 +39,16 @@ class Recipe:
     optimizer : {"adam", "adamw"}
     weight_decay : float
     schedule : {"constant", "one-cycle"}
-        "one-cycle" rises for the first 30 % of the steps and falls to almost nothing, both as cosines.
+        "one-cycle" rises for the first 30 % of the steps, then falls to almost nothing, both along cosines.
     label_smoothing : float
-        How much of each label is shared out evenly among all classes.
+        How much of each label is spread evenly over all classes.
     keep : {"best", "last"}
-        Which weights training ends with. "best" are those of the epoch with the lowest loss of all training cases in
-        inference mode, which costs a pass over them an epoch. "last" are those of the last epoch, for schedules that
+        Which weights training ends with. "best" are those of the epoch with the lowest loss on all training cases in
+        inference mode, which costs a pass over them per epoch. "last" are those of the last epoch, for schedules that
         end in small steps. Where a validation set decides, the best are kept in either case.
     precision : str
-        What training computes in, as Lightning Fabric calls it; "auto" is "bf16-mixed" where the hardware computes in
-        it, else "32-true".
+        What training computes in, as Lightning Fabric names it; "auto" is "bf16-mixed" where the hardware supports
+        that, else "32-true".
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Recipe:
         lookup("precision", self.precision, dict.fromkeys(PRECISIONS))
 
     def _store(self, name: str, value: float) -> None:
-        """Make a number Python's own, which JSON can hold, whatever kind was given."""
+        """Store a number as Python's own kind, which JSON can hold, whatever kind was given."""
         object.__setattr__(self, name, value)
 
     def batch_size_for(self, n_cases: int) -> int:
@@ -112,11 +112,11 @@ class Recipe:
         if progress < rise:
             return lowest + (self.learning_rate - lowest) * (1 - math.cos(math.pi * progress / rise)) / 2
         fall = (min(progress, 1.0) - rise) / (1 - rise)
-        # Never nothing: the first step may come when the time is up already.
+        # Never 0: the first step may come when time is already up.
         return max(self.learning_rate * (1 + math.cos(math.pi * fall)) / 2, self.learning_rate * 1e-4)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recipe as JSON can hold it."""
+        """Return the recipe in a form that JSON can hold."""
         values = dataclasses.asdict(self)
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
@@ -141,7 +141,7 @@ RECIPES: dict[str, Recipe] = {
 def as_recipe(recipe: str | Recipe, **changes: Any) -> Recipe:
     """Return a recipe by name or as given, with the changes that are not None.
 
-    A number of epochs that was asked for is a number of epochs, however many steps that takes.
+    If `n_epochs` is among the changes, it holds however many steps it takes: `max_steps` is dropped unless given too.
 
     Examples
     --------
