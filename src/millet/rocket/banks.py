@@ -47,7 +47,7 @@ class Bank(ABC):
     @classmethod
     @abstractmethod
     def fit(cls, batch: Batch, difference: bool, n_features: int | None, rng: np.random.Generator) -> Bank:
-        """Fit about so many features to training cases; the published number unless given."""
+        """Fit about `n_features` features to training cases; by default the published number."""
 
     @classmethod
     @abstractmethod
@@ -67,7 +67,7 @@ class Bank(ABC):
     def shares(
         self, values: Floats, length: int, weights: Doubles, centres: Doubles, spread: int, by_channel: bool
     ) -> Doubles:
-        """Return one case's shares (C or 1, T, K), which add up over time to features less centres, weighted.
+        """Return one case's shares (C or 1, T, K), which add up over time to features minus centres, weighted.
 
         Weights are (F, K), centres (F,). A sparse feature of 0 has no share.
         """

@@ -16,7 +16,7 @@ Integers = NDArray[np.int32]
 def sum_channels(series: Floats, channels: Integers, dilation: int, lead: int, padded: Floats, nine: Floats) -> None:
     """Add up some channels of (C, T) into `padded`, from `lead` on, and the nine taps of every point into `nine`.
 
-    `padded` (at least T + 2 * lead, where lead is at least 4 * dilation) must be zero outside of the series.
+    `padded` (at least T + 2 * lead, where lead is at least 4 * dilation) must be zero outside the series.
     """
     n_points = series.shape[1]
     inside = padded[lead : lead + n_points]
@@ -40,7 +40,7 @@ def add_to(source: Floats, target: Floats) -> None:
 
 @compiled
 def convolve_fixed(padded: Floats, nine: Floats, dilation: int, lead: int, heavy: Integers, response: Floats) -> None:
-    """Write the convolution with a kernel of weights 2 at three `heavy` taps and -1 elsewhere at every point."""
+    """Write at every point the convolution with a kernel whose three `heavy` taps weigh 2, and the others -1."""
     first = lead - 4 * dilation
     # Slices, because the compiler can't use vector instructions where an index might be negative.
     a = padded[first + heavy[0] * dilation :][: len(nine)]

@@ -1,10 +1,10 @@
-"""The four features of MultiRocket: where a convolution exceeds a bias, how often, how far, when and how long.
+"""The four features of MultiRocket: how often a convolution exceeds a bias, how far, when and for how long.
 
 In:  cases and a `Plan`. Out: features (B, F), or each timepoint's share in their weighted sums.
 
-Of each combination and bias (Tan et al. 2022): the proportion of positive values (PPV), their mean (MPV), the mean
+For each combination and bias (Tan et al. 2022): the proportion of positive values (PPV), their mean (MPV), the mean
 of their indices (MIPV) and the longest stretch of them (LSPV). Indices count from 1, so that no positive value at
-all gives 0, a sum over no points; the published -1 for that, counted from 0, is the same once features are centred.
+all gives 0, an empty sum; the published -1 for that, with indices from 0, is the same once features are centred.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ def sum_positive(response: Floats, bias: float) -> tuple[float, float, float]:
 
 @compiled
 def longest_stretch(response: Floats, bias: float) -> tuple[int, int]:
-    """Return where the longest stretch of values above the bias starts, the first of several, and its length."""
+    """Return where the longest stretch of values above the bias starts (the first of equals), and its length."""
     n_points = len(response)
     longest = 0
     stop = 0
     start = 0
     while start + longest < n_points:
-        # A longer stretch from `start` must hold the point `longest` ahead, too: looking there first skips many.
+        # A longer stretch from `start` must include the point `longest` ahead: looking there first skips many.
         t = start + longest
         while t >= start and response[t] > bias:
             t -= 1
@@ -192,9 +192,9 @@ def fill_tables(
     tables: Doubles,
     stretches: Doubles,
 ) -> None:
-    """Write what a point gives by its step: as such, times its value, and times its place; mark the stretches.
+    """Write what a point of each step contributes: as such, per value, and per place; mark the stretches.
 
-    Places count from 1 at the first point of the series, indices at the first point inside.
+    Places count from 1 at the first point of the series, indices at the first point inside the margin.
     """
     inside = response[margin : len(response) - margin]
     n_inside = len(inside)
@@ -224,7 +224,7 @@ def fill_tables(
 
 @compiled
 def add_from_threes(tables: Doubles, steps: NDArray[np.uint32], responses: Floats, shares: Doubles) -> None:
-    """Add to each point's shares (T, K) what its steps, values and place give: four kernels at once, to load less."""
+    """Add what steps, values and place give to each point's shares (T, K): four kernels at once, to load less."""
     for t in range(len(shares)):
         a, a_by_value, a_by_place = tables[0, 0, steps[0, t]], tables[0, 1, steps[0, t]], tables[0, 2, steps[0, t]]
         b, b_by_value, b_by_place = tables[1, 0, steps[1, t]], tables[1, 1, steps[1, t]], tables[1, 2, steps[1, t]]
@@ -243,7 +243,7 @@ def add_from_threes(tables: Doubles, steps: NDArray[np.uint32], responses: Float
 
 @compiled
 def add_stretches(stretches: Doubles, shares: Doubles) -> None:
-    """Add to each point's shares (T, K) all that starts at or before it and has not ended (T + 1, K)."""
+    """Add to each point's shares (T, K) all the stretches (T + 1, K) that have started by then and not ended."""
     running = np.zeros(shares.shape[1])
     for t in range(len(shares)):
         for k in range(len(running)):

@@ -43,7 +43,7 @@ class HydraKernels(NamedTuple):
 
 
 def restore_kernels(arrays: Mapping[str, NDArray[Any]], n_channels: int) -> HydraKernels:
-    """Return the kernels that these arrays came from, once they are known to fit together."""
+    """Return the kernels that these arrays came from, after checking that they fit together."""
     dilations = take_dilations(arrays)
     kernels = take(arrays, "kernels", np.float32, (len(dilations), None, None, N_TAPS))
     if kernels.size == 0:

@@ -5,10 +5,10 @@ In:  features (N, F) and class codes from `millet.rocket.model`. Out: `Head`.
 Both heads are ridge regressions of +1 for a case's own class and -1 for the others, as in the ROCKET papers. With
 two classes there is one regression, whose value is the second class's logit and minus the first's.
 
-"multinomial" makes log-probabilities of the decisions: a multinomial regression on the decisions about cases that
-were left out. Two classes have one decision, which is multiplied by one number. Of more classes, each logit is a
-mixture of all decisions, for regressions of +1 and -1 hide a class that lies between others (Hastie et al. 2009,
-section 4.2); what mixes them is held near one number times the identity. All of it is linear, as evidence needs.
+"multinomial" turns the decisions into log-probabilities, by a multinomial regression on the leave-one-out decisions.
+Two classes have one decision, which is multiplied by one number. With more classes, each logit is a mixture of all
+decisions, because regressions of +1 and -1 hide a class that lies between others (Hastie et al. 2009, section 4.2);
+the mixing matrix is held near a multiple of the identity. All of it is linear, as the evidence requires.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fit_head(features: Floats, codes: Codes, n_classes: int, head: str) -> Head:
 
 
 def class_targets(codes: Codes, n_classes: int) -> Doubles:
-    """Return what regressions aim at, (N, Q): +1 for a case's own class and -1 for others.
+    """Return the targets of the regressions (N, Q): +1 for a case's own class and -1 for the others.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def class_targets(codes: Codes, n_classes: int) -> Doubles:
 
 
 def both_signs(decisions: Doubles) -> Doubles:
-    """Return logits (N, K) of decisions (N, Q): with two classes, minus and plus the only one.
+    """Return the logits (N, K) for decisions (N, Q): with two classes, minus and plus the only one.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def calibration(decisions: Doubles, codes: Codes) -> Doubles:
 
 
 def calibration_scale(logits: Doubles, codes: Codes) -> float:
-    """Return the factor of the logits (N, K) that makes their softmax fit the codes best.
+    """Return the factor for the logits (N, K) that makes their softmax fit the codes best.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def calibration_scale(logits: Doubles, codes: Codes) -> float:
 def _mixture(logits: Doubles, codes: Codes) -> Doubles:
     """Return the matrix (K, K) that, times the logits (N, K) and added to them, makes their softmax fit best.
 
-    Its squared entries are penalised, so there is one best matrix, and few cases move it little from 0.
+    Its squared entries are penalised, so there is a single best matrix, which few cases move little from 0.
     """
     from scipy.optimize import minimize
     from scipy.special import log_softmax
@@ -131,9 +131,9 @@ def _mixture(logits: Doubles, codes: Codes) -> Doubles:
 
 
 def _wanted(codes: Codes, n_classes: int) -> Doubles:
-    """Return the probabilities (N, K) to fit: each case's class, and one more case, of no known class, shared by all.
+    """Return the probabilities (N, K) to fit: each case's class, and a share of one extra case of unknown class.
 
-    Without that case, classes that are told apart without an error would call for infinite logits.
+    Without that case, classes that are told apart without error would require infinite logits.
     """
     smoothing = 1.0 / (len(codes) + 1.0)
     wanted = np.full((len(codes), n_classes), smoothing / n_classes)

@@ -35,7 +35,7 @@ def hydra_features(
     channels: Integers,
     features: Doubles,
 ) -> None:
-    """Write the features (B, F) of cases (B, C, T): of each dilation and group, the largest's, then the smallest's.
+    """Write the features (B, F) of cases (B, C, T): in each dilation and group, first for largest, then for smallest.
 
     The kernels are (n_dilations, n_groups, group_size, 9).
     """
@@ -74,7 +74,7 @@ def pad_channels(series: Floats, channels: Integers, lead: int, padded: Floats) 
 def compete(
     padded: Floats, lead: int, dilation: int, kernels: Floats, extremes: Floats, winners: NDArray[np.uint32]
 ) -> None:
-    """Write the largest and the smallest value (2, T) among the kernels (group_size, 9), and whose they are."""
+    """Write the largest and the smallest value (2, T) of the kernels (group_size, 9), and which kernels have them."""
     n_points = extremes.shape[1]
     first = lead - 4 * dilation
     response = np.empty(n_points, dtype=np.float32)
@@ -96,7 +96,7 @@ def challenge(
     smallest: Floats,
     smallest_of: NDArray[np.uint32],
 ) -> None:
-    """Replace the largest and smallest values where this kernel's go beyond them; the first of equals stays."""
+    """Replace the largest and smallest values where this kernel goes beyond them; the first of equals stays."""
     for t in range(len(response)):
         value = response[t]
         larger = value > largest[t]
@@ -130,7 +130,7 @@ def hydra_shares(
     spread: int,
     by_channel: bool,
 ) -> Doubles:
-    """Return one case's shares (C or 1, T, K): features that are not 0, less centres (F,), times weights (F, K)."""
+    """Return one case's shares (C or 1, T, K): nonzero features minus centres (F,), times weights (F, K)."""
     series = represent(values, length, difference)
     n_points = series.shape[1]
     n_groups, group_size = kernels.shape[1], kernels.shape[2]
@@ -177,10 +177,10 @@ def price_votes(
     per_vote: Doubles,
     per_point: Doubles,
 ) -> None:
-    """Write what one vote for a kernel gives to each class, and what every point does (2, group_size, K).
+    """Write what a vote for a kernel, and what every point, contributes to each class (2, group_size, K).
 
-    A vote for the largest counts as far as it is positive: its kernel's sum of votes may hold negative ones, too,
-    and shares in proportion to those would exceed the whole.
+    A vote for the largest counts only where it is positive: a kernel's votes may include negative ones, and shares
+    in proportion to those would exceed the whole.
     """
     group_size = per_vote.shape[1]
     votes = np.zeros((2, group_size))
@@ -210,7 +210,7 @@ def add_votes(
     only: int,
     shares: Doubles,
 ) -> None:
-    """Add to each point's shares (T, K) what it and its vote on one side give, for one kernel or for everyone."""
+    """Add what a point and its vote on one side contribute to its shares (T, K), for one kernel or for everyone."""
     evenly = np.zeros(shares.shape[1])
     for kernel in range(per_point.shape[1]):
         if only in (EVERYONE, kernel):

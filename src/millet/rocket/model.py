@@ -3,8 +3,8 @@
 In:  batches of `millet.bags`. Out: logits and `RocketEvidence`, read by the classifier; arrays and settings, read by
 the storage.
 
-A logit is a weighted sum of features plus a bias. A feature is a sum over timepoints, so the logit is one, too: the
-mean over time of the contributions, plus the same bias for all cases.
+A logit is a weighted sum of features plus a bias. A feature is a sum over timepoints, so the logit is one too: the
+mean over time of the contributions, plus a bias that is the same for all cases.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["HEADS", "SPREADS", "TRANSFORMS", "RocketEvidence", "RocketModel"]
 Doubles = NDArray[np.float64]
 
 BLOCK_CASES = 16
-LARGEST_VALUE = 1e30  # sums of several such values still are 32-bit floats
+LARGEST_VALUE = 1e30  # sums of several such values still fit 32-bit floats
 
 
 class RocketEvidence(NamedTuple):
@@ -191,10 +191,10 @@ class RocketModel:
         batch : Batch
             Cases (B, C, T) of any length.
         spread : str, default="taps"
-            How a feature's share is laid on time: "anchor" (the centre of the convolution), "taps" (evenly on the
-            points under the kernel's taps) or "weighted" (on those points by the size of weight times value).
+            How a feature's share is spread over time: "anchor" (on the centre of the convolution), "taps" (evenly on
+            the points under the kernel's taps) or "weighted" (on those points by the size of weight times value).
         channels : bool, default=False
-            Whether to tell the channels apart, too.
+            Whether to tell the channels apart too.
         """
         how = lookup("spread", spread, SPREADS)
         cases = _checked(batch, self.n_channels)
@@ -235,7 +235,7 @@ class RocketModel:
         return head | self._transform.arrays()
 
     def settings(self) -> dict[str, Any]:
-        """Return what `restore` needs besides the arrays, fit for JSON."""
+        """Return what `restore` needs besides the arrays, ready for JSON."""
         return _Settings(self.transform, self.head, self.n_classes, self.n_channels)._asdict()
 
     @classmethod
@@ -277,7 +277,7 @@ class _Settings(NamedTuple):
 
 
 def _checked(batch: Batch, n_channels: int) -> Batch:
-    """Return the cases in the one memory layout that code is compiled for, once they are known to be in bounds."""
+    """Return the cases in the one memory layout that code is compiled for, after checking that they are in bounds."""
     values = np.require(batch.values, np.float32, ["C", "W"])
     lengths = np.require(batch.lengths, np.int64, ["C", "W"])
     if values.ndim != 3 or values.shape[1] != n_channels or lengths.shape != values.shape[:1]:
@@ -299,7 +299,7 @@ def _checked(batch: Batch, n_channels: int) -> Batch:
 
 
 def compute_features(transform: Transform, batch: Batch, threads: int, progress: bool) -> NDArray[np.float32]:
-    """Return the features (B, F) of all cases in 32 bits, for there may be gigabytes of them."""
+    """Return the features (B, F) of all cases, in 32 bits since there may be gigabytes of them."""
     features = np.empty((len(batch.values), transform.n_features), dtype=np.float32)
     with tqdm(total=len(features), desc="Features", unit="case", disable=not progress) as bar:
 

@@ -1,8 +1,9 @@
-"""Whether to z-normalise: what predicts training cases better that were left out.
+"""Whether to z-normalise: whichever predicts left-out training cases better.
 
-In:  the same cases, normalised one by one and all alike, and their codes. Out: a decision, for `millet.contract`.
+In:  the same cases, each normalised by itself and all scaled alike, and their codes. Out: a decision, for
+`millet.contract`.
 
-Normalising each channel of each series takes away how large channels are and where they lie. Where series were
+Normalising each channel of each series removes how large channels are and where they lie. Where series were
 measured at different gains that is noise; where the channels belong together it may be what tells the classes apart.
 """
 
@@ -26,8 +27,8 @@ MOST_VALUES = 20_000_000
 def levels_tell(scaled: Bags, normalised: Bags, codes: NDArray[np.int64], n_classes: int) -> bool:
     """Return whether series that keep their levels tell the classes apart better than normalised ones.
 
-    The judge is a small MiniRocket, by the squared errors of its leave-one-out predictions. Where there are very many
-    or very long cases, some of them decide.
+    The judge is a small MiniRocket, by the squared errors of its leave-one-out predictions. Where cases are very many
+    or very long, only some of them decide.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Plan(NamedTuple):
 
 
 def restore_plan(arrays: Mapping[str, NDArray[Any]], n_channels: int) -> Plan:
-    """Return the plan that these arrays came from, once they are known to fit together."""
+    """Return the plan that these arrays came from, after checking that they fit together."""
     dilations = take_dilations(arrays)
     n_biases = take(arrays, "n_biases", np.int32, (len(dilations),))
     if n_biases.min() < 1:
@@ -103,7 +103,7 @@ def make_plan(batch: Batch, difference: bool, n_biases_wanted: int, rng: np.rand
 
 
 def choose_dilations(n_points: int, n_per_kernel: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return dilations that grow exponentially to the reach of the series, and how many biases each has.
+    """Return dilations that grow exponentially up to the reach of the series, and how many biases each has.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def choose_biases(
     examples: NDArray[np.int64],
     quantiles: NDArray[np.float64],
 ) -> NDArray[np.float32]:
-    """Return each combination's biases: quantiles of its convolution of one example, ascending."""
+    """Return each combination's biases: quantiles of its convolution with one example, ascending."""
     biases = np.zeros(len(quantiles), dtype=np.float32)
     first = 0
     for combination in range(len(examples)):
@@ -166,7 +166,7 @@ def choose_biases(
 
 @compiled
 def quantile(ascending: NDArray[np.float32], fraction: float) -> float:
-    """Return a quantile of sorted values, on a straight line between neighbours."""
+    """Return a quantile of sorted values, interpolated linearly between neighbours."""
     place = fraction * (len(ascending) - 1)
     below = int(place)
     above = min(below + 1, len(ascending) - 1)
@@ -178,7 +178,7 @@ def quantile(ascending: NDArray[np.float32], fraction: float) -> float:
 def respond(
     series: NDArray[np.float32], channels: NDArray[np.int32], dilation: int, heavy: NDArray[np.int32]
 ) -> NDArray[np.float32]:
-    """Return one kernel's convolution at every point of a series, zeros beyond its ends."""
+    """Return one kernel's convolution at every point of a series, with zeros beyond its ends."""
     n_points = series.shape[1]
     lead = 4 * dilation
     padded = np.zeros(n_points + 2 * lead, dtype=np.float32)

@@ -2,9 +2,9 @@
 
 In:  cases and a `Plan`. Out: features (B, F), or each timepoint's share in their weighted sums.
 
-The biases of a combination are ascending, so that the weights of all biases below a value are one cumulative sum:
-a point's share needs one look into a table for each combination, not one for each feature; and one for two
-combinations where the series is long enough to be worth a table for both.
+The biases of a combination are ascending, so the weights of all biases below a value are one cumulative sum: a
+point's share takes one table lookup per combination, not one per feature; and one for two combinations where the
+series is long enough to be worth a joint table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
-N_TABLES = 6  # as many kernels, and twice as many, divide the number of kernels
+N_TABLES = 6  # this number and its double divide the number of kernels
 
 
 @compiled
@@ -69,7 +69,7 @@ def ppv_features(
 def output_margin(parity: int, dilation: int, n_points: int) -> int:
     """Return how many points at either end a combination leaves out.
 
-    Every other combination keeps to the centres whose taps all lie inside, if there are any.
+    Every other combination uses only the centres whose taps all lie inside, if there are any.
     """
     margin = 4 * dilation
     return 0 if parity % 2 == 0 or n_points <= 2 * margin else margin
@@ -113,7 +113,7 @@ def ppv_shares(
     nine = np.empty(n_points, dtype=np.float32)
     response = np.empty(n_points, dtype=np.float32)
     shares = np.zeros((n_points, n_classes))
-    # Kernels of one dilation touch the same points: they need spreading apart only where sizes or channels differ.
+    # Kernels of one dilation touch the same points: they need separate spreading only where sizes or channels differ.
     apart = spread == WEIGHTED or by_channel
     most_rows = n_biases.max() + 2
     steps = np.zeros((2, n_points), dtype=np.uint32)
@@ -155,7 +155,7 @@ def ppv_shares(
 
 @compiled
 def count_steps(response: Floats, biases: Floats, margin: int, steps: NDArray[np.uint32]) -> None:
-    """Write 0 for a point outside, else 1 and how many of the biases its value exceeds."""
+    """Write 0 for a point in the margin, else 1 plus how many of the biases its value exceeds."""
     steps[:] = 1
     for bias in biases:
         for t in range(len(response)):
@@ -166,7 +166,7 @@ def count_steps(response: Floats, biases: Floats, margin: int, steps: NDArray[np
 
 @compiled
 def write_table(weights: Doubles, centres: Doubles, n_inside: int, table: Doubles) -> None:
-    """Write what a point gives to each class: for step 1 the centres' part, then for each bias that is exceeded."""
+    """Write what a point of each step gives to each class: the centres' part, and that of each bias exceeded."""
     table[:2] = 0.0
     for bias in range(len(weights)):
         for k in range(weights.shape[1]):
@@ -180,7 +180,7 @@ def write_table(weights: Doubles, centres: Doubles, n_inside: int, table: Double
 def join(
     tables: Doubles, steps: NDArray[np.uint32], n_rows: int, joint_table: Doubles, joint_steps: NDArray[np.uint32]
 ) -> None:
-    """Write one table for one or two, of which `n_rows` are in use, and the steps that look into it."""
+    """Join one or two tables, of which `n_rows` rows are in use, into one, and their steps into its row numbers."""
     joint_steps[:] = steps[0]
     joint_table[:n_rows] = tables[0, :n_rows]
     if len(tables) == 1:
@@ -195,7 +195,7 @@ def join(
 
 @compiled
 def add_from_tables(tables: Doubles, steps: NDArray[np.uint32], shares: Doubles) -> None:
-    """Add to each point's shares (T, K) the rows of the six tables that its steps name: all at once, to load less."""
+    """Add to each point's shares (T, K) the rows its steps select in the six tables: all at once, to load less."""
     for t in range(len(shares)):
         a = tables[0, steps[0, t]]
         b = tables[1, steps[1, t]]

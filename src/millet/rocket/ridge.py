@@ -1,7 +1,7 @@
 """Ridge regression for many features: the best of several penalties by exact leave-one-out errors.
 
 One eigendecomposition, of the smaller of the two Gram matrices, serves all penalties. The leave-one-out
-predictions come out besides, and `millet.rocket.heads` calibrates probabilities on them.
+predictions are a by-product, on which `millet.rocket.heads` calibrates probabilities.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Doubles = NDArray[np.float64]
 
 
 class Ridge(NamedTuple):
-    """Coefficients (F, Q), intercepts (Q,), the penalty, and predictions (N, Q) of each case without itself."""
+    """Coefficients (F, Q), intercepts (Q,), the penalty, and leave-one-out predictions (N, Q)."""
 
     coefficients: Doubles
     intercepts: Doubles
@@ -76,7 +76,7 @@ class _Dual:
         gram = np.zeros((n_cases, n_cases))
         for columns in _blocks(features):
             gram += columns @ columns.T
-        # The intercept is free: its direction gets the largest eigenvalue of all, to be known by that.
+        # The intercept is free: its direction gets the largest eigenvalue of all, and is recognised by that.
         gram += 2.0 * (np.trace(gram) + 1.0) / n_cases
         eigenvalues, self.vectors = np.linalg.eigh(gram)
         self.eigenvalues = np.maximum(eigenvalues[:-1], 0.0)

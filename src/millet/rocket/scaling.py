@@ -13,16 +13,16 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 BLOCK_COLUMNS = 2048
-# A linear head extrapolates without end: one glitch, hundreds of deviations out, would drown all else. So a feature
-# counts no more than at this many times its largest distance from the mean in training.
+# A linear head extrapolates without end: one glitch, hundreds of deviations out, would drown out all else. So a
+# feature's distance from the mean counts for no more than this many times the largest in training.
 LIMIT = 1.5
 
 
 class Scale(NamedTuple):
     """A scaled feature is (feature - centres) / deviations - rest; all are (F,).
 
-    Where features are sparse, the first term is 0 for a feature of 0. No feature is taken to be farther from its
-    centre than the limits: see `LIMIT`.
+    Where features are sparse, the first term is 0 for a feature of 0. No feature counts as farther from its centre
+    than its limit: see `LIMIT`.
     """
 
     centres: Doubles
@@ -63,7 +63,7 @@ def scale_features(features: Floats, sparse: bool) -> Scale:
 
 def _deviations(columns: Doubles) -> Doubles:
     deviations = columns.std(axis=0)
-    # What rounding leaves of a constant feature is no deviation.
+    # Rounding errors of a constant feature are no deviation.
     negligible = deviations <= 1e-7 * np.abs(columns).max(axis=0)
     return np.where(negligible, 1.0, deviations)
 
@@ -77,7 +77,7 @@ def _sparse_deviations(columns: Doubles) -> Doubles:
 def weighted_sum(
     features: Doubles, sparse: NDArray[np.bool_], centres: Doubles, limits: Doubles, weights: Doubles
 ) -> Doubles:
-    """Return one case's features (F,) less centres, within limits, times weights (F, Q); without sparse ones of 0.
+    """Return one case's features (F,) minus centres, within limits, times weights (F, Q); sparse zeros are left out.
 
     Not a matrix product: its rounding would depend on how many cases are multiplied at once.
     """
@@ -92,9 +92,9 @@ def weighted_sum(
 
 
 def limited_weights(features: Doubles, centres: Doubles, limits: Doubles, weights: Doubles) -> Doubles:
-    """Return the weights (F, Q) of one case: smaller where a feature is beyond its limit, by the part that counts.
+    """Return the weights (F, Q) for one case: where a feature is beyond its limit, reduced to the part that counts.
 
-    With them, what the points of a feature share is the limited feature.
+    With them, the points' shares in a feature add up to the limited feature.
 
     Examples
     --------

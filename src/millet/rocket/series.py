@@ -37,7 +37,7 @@ def represent(values: Floats, length: int, difference: bool) -> Floats:
 
 @compiled
 def round_to_grid(values: Floats) -> None:
-    """Round values (T,) in place to the grid on which every sum that a fixed kernel forms of them is exact."""
+    """Round values (T,) in place to the grid on which every sum that a fixed kernel forms from them is exact."""
     largest = 0.0
     for value in values:
         largest = max(largest, abs(value))

@@ -1,6 +1,6 @@
-"""Spreading: how a feature's share, which arises at the centre of a convolution, is laid on the timepoints.
+"""Spreading: how a feature's share, which arises at the centre of a convolution, is laid out over the timepoints.
 
-In:  shares (T, K) at the centres. Out: the same sums over the points that the kernels touch, (C, T, K).
+In:  shares (T, K) at the centres. Out: the same totals over the points that the kernels touch, (C, T, K).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def lay(
     dilation : int
         The distance between two taps.
     spread : int
-        ANCHOR: the centre itself. TAPS: evenly the points under the taps. WEIGHTED: those points, in proportion
-        to the size of weight times value; evenly where all are zero. Taps beyond the ends get nothing.
+        ANCHOR: to the centre itself. TAPS: evenly to the points under the taps. WEIGHTED: to those points, in
+        proportion to the size of weight times value; evenly where all are zero. Taps beyond the ends get nothing.
     laid : ndarray of float64, shape (C, T, K) or (1, T, K)
         Where to add: by channel, or for all channels together.
     """
@@ -78,7 +78,7 @@ def lay(
 
 @compiled
 def from_difference(laid: Doubles, n_points: int) -> Doubles:
-    """Return what was laid on a first difference (C, T - 1, K), laid on its series (C, T, K), half on either side."""
+    """Return the shares of a first difference (C, T - 1, K) moved to its series (C, T, K), half to either side."""
     whole = np.zeros((laid.shape[0], n_points, laid.shape[2]))
     for channel in range(laid.shape[0]):
         for t in range(laid.shape[1]):

@@ -1,4 +1,4 @@
-"""Stored arrays: judged before compiled code, which does not look where it reads, gets to see them."""
+"""Stored arrays: checked before they reach compiled code, which does not check where it reads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def take_dilations(arrays: Arrays) -> NDArray[np.int32]:
 
 
 def take_channels(arrays: Arrays, n_subsets: int, n_channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return where each subset of channels starts, and the channels: at least one a subset."""
+    """Return where each subset of channels starts, and the channels: at least one per subset."""
     starts = take(arrays, "channel_starts", np.int32, (n_subsets + 1,))
     channels = take(arrays, "channels", np.int32, (int(starts[-1]) if starts[-1] > 0 else None,))
     if starts[0] != 0 or (np.diff(starts) < 1).any() or channels.min() < 0 or channels.max() >= n_channels:

@@ -14,7 +14,7 @@ from joblib.parallel import get_active_backend
 def n_threads(n_jobs: int) -> int:
     """Return how many threads `n_jobs` stands for, as joblib counts, but never more than there are processors.
 
-    Inside a worker of joblib, -1 and the like are the worker's own share of the processors, which joblib sets.
+    Inside a joblib worker, -1 and the like mean the worker's own share of the processors, which joblib sets.
     """
     if n_jobs < 0 and (get_active_backend()[0].nesting_level or 0) > 0:
         share = os.environ.get("OMP_NUM_THREADS", "")
@@ -23,9 +23,9 @@ def n_threads(n_jobs: int) -> int:
 
 
 def for_each_block(work: Callable[[int, int], Any], n_cases: int, block: int, threads: int) -> None:
-    """Call ``work(first, stop)`` for consecutive blocks of cases that together are all of them.
+    """Call ``work(first, stop)`` for consecutive blocks that together cover all cases.
 
-    The threads end with the call, so that none is left over in a process that forks.
+    The threads end with the call, so that none are left over in a process that forks.
 
     Examples
     --------

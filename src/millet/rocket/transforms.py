@@ -21,7 +21,7 @@ Doubles = NDArray[np.float64]
 
 
 class Part(NamedTuple):
-    """A bank of features, whether of the first difference, and its part of a transform's features."""
+    """A bank of features, whether it sees the first difference, and its fraction of a transform's features."""
 
     bank: type[Bank]
     difference: bool
@@ -59,7 +59,7 @@ class Transform:
 
     @classmethod
     def fit(cls, name: str, batch: Batch, n_features: int | None, rng: np.random.Generator) -> Transform:
-        """Fit the banks of a transform to training cases: about so many features, or the published number."""
+        """Fit the banks of a transform to training cases: about `n_features`, by default the published number."""
         parts = lookup("transform", name, TRANSFORMS)
         numbers = [None if n_features is None else max(round(part.fraction * n_features), 1) for part in parts]
         return cls(
@@ -98,11 +98,11 @@ class Transform:
     def shares(
         self, values: Floats, length: int, weights: Doubles, centres: Doubles, spread: int, by_channel: bool
     ) -> Doubles:
-        """Return one case's shares (C or 1, T, K), which add up over time to features less centres, weighted."""
+        """Return one case's shares (C or 1, T, K), which add up over time to features minus centres, weighted."""
         shares = np.zeros((len(values) if by_channel else 1, length, weights.shape[1]))
         for bank, own in self.columns():
             if bank.difference and length == 1:
-                # There is no difference to see. Its features are 0; what they lack goes to the only point.
+                # A single point has no difference: its features are 0, and the centres' part goes to that point.
                 if not bank.sparse:
                     shares -= centres[own] @ weights[own] / len(shares)
                 continue
