@@ -1,4 +1,4 @@
-"""The benchmark: a grid of dataset x model x repeat in, one row a run out; resumable, here or on a cluster.
+"""The benchmark: a grid of dataset x model x repeat in, one row per run out; resumable, here or on a cluster.
 
 In:  an experiment file (`load_experiment`).
 Out: a run folder with ``run.json``, ``rows.jsonl`` and the trained models, which `millet.report` reads.

@@ -1,4 +1,4 @@
-"""Backends: where cells run: processes of this machine, Dask or Ray."""
+"""Backends, where cells run: processes on this machine, Dask or Ray."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from millet.benchmark.work import CellResult, run_cell
 from millet.errors import ParameterError, import_extra, lookup
 
 CONNECT_SECONDS = 30
-# How often a cell whose worker died is given to another one before all are stopped; Dask does so three times, too.
+# How often a cell whose worker died is given to another one before all are stopped; three times in Dask too.
 RAY_RETRIES = 3
-# What libraries take their number of threads from when they are loaded.
+# Where libraries read their number of threads when they are loaded.
 THREADS_OF = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class WorkerLostError(Exception):
-    """A worker died, and took the cells it was at with it; `job` is what killed several, where that is known."""
+    """A worker died, and the cells it was running are lost; `job` is the one that killed several, where known."""
 
     def __init__(self, message: str, job: Job | None = None) -> None:
         super().__init__(message)
@@ -48,13 +48,13 @@ class Pool:
     ----------
     n_workers : int
     stream : callable
-        From jobs to results as they come. It is given a function that yields what can be run now, asks it anew when
+        From jobs to results as they come. It is given a function that yields what can be run now, asks it again when
         results have come, and takes a job when there is a worker for it. Raises WorkerLostError if a worker died and
         no other took over.
     n_threads : int, optional
-        Threads of each worker; None where that is the cluster's business.
+        Threads of each worker; None where the cluster decides that.
     owner : int, optional
-        The process that the workers are to end with.
+        The process with which the workers are to end.
     """
 
     n_workers: int
@@ -64,7 +64,7 @@ class Pool:
 
 
 def _stream(executor: Executor, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
-    """Keep so many workers busy, and ask for more whenever a result has come, which may have set something free."""
+    """Keep `n_workers` busy, and ask for more jobs whenever a result has come, which may have made some possible."""
     under_way: dict[Future[CellResult], Job] = {}
     while True:
         under_way |= {executor.submit(run_cell, job): job for job in islice(jobs(), n_workers - len(under_way))}
@@ -76,7 +76,7 @@ def _stream(executor: Executor, n_workers: int, jobs: Jobs) -> Iterator[CellResu
             try:
                 result = future.result()
             except Exception as error:
-                # By name, since Dask need not be installed; it has tried the cell with several workers by then.
+                # By name, since Dask may not be installed; it has tried the cell with several workers by then.
                 if type(error).__name__ == "KilledWorker":
                     raise WorkerLostError(str(error), job) from error
                 raise
@@ -84,7 +84,7 @@ def _stream(executor: Executor, n_workers: int, jobs: Jobs) -> Iterator[CellResu
 
 
 def _process_stream(n_workers: int, n_threads: int, jobs: Jobs) -> Iterator[CellResult]:
-    """Run cells in processes of their own, be it a single one: a death is then not ours."""
+    """Run cells in processes of their own, even with a single worker: if one dies, this process lives on."""
     executor = ProcessPoolExecutor(max_workers=n_workers, env=dict.fromkeys(THREADS_OF, str(n_threads)))
     is_done = False
     try:
@@ -93,12 +93,12 @@ def _process_stream(n_workers: int, n_threads: int, jobs: Jobs) -> Iterator[Cell
     except BrokenExecutor as error:
         raise WorkerLostError(str(error)) from error
     finally:
-        # After an interruption, they would else go on with cells whose results nobody takes.
+        # After an interruption, they would otherwise go on with cells whose results nobody takes.
         executor.shutdown(kill_workers=not is_done)
 
 
 def _dask_stream(client: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
-    """Hand cells to Dask as futures: joblib's backend for it takes all of a cluster, and asks for jobs but once."""
+    """Hand cells to Dask as futures: joblib's backend for it takes all of a cluster, and asks for jobs only once."""
     executor = client.get_executor(pure=False)
     try:
         yield from _stream(executor, n_workers, jobs)
@@ -107,8 +107,8 @@ def _dask_stream(client: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult
 
 
 def _ray_stream(ray: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
-    """Keep all workers busy by Ray's own means: its joblib backend gives results only when all are there."""
-    # Ray itself would try a cell that lacks memory again for ever.
+    """Keep all workers busy by Ray's own means: its joblib backend returns results only when all are there."""
+    # Ray itself would retry a cell that lacks memory for ever.
     remote = ray.remote(max_retries=0)(run_cell)
     under_way = {remote.remote(job): (job, RAY_RETRIES) for job in islice(jobs(), n_workers)}
     while under_way:
@@ -127,7 +127,7 @@ def _ray_stream(ray: Any, n_workers: int, jobs: Jobs) -> Iterator[CellResult]:
                 ray.cancel(reference, force=True)
             raise WorkerLostError(str(error), job) from error
         yield result
-        # After the yield: this result may have set an ensemble free.
+        # After the yield: this result may have made an ensemble possible.
         free = n_workers - len(under_way)
         under_way |= {remote.remote(job): (job, RAY_RETRIES) for job in islice(jobs(), free)}
 
@@ -141,7 +141,7 @@ def local_pool(n_jobs: int, n_cells: int, scheduler: None) -> Iterator[Pool]:
     if limit.isdigit() and int(limit) > 0:
         n_threads = min(n_threads, int(limit))
     with warnings.catch_warnings():
-        # That a worker which has grown is replaced, is meant; those that die are told of otherwise.
+        # Workers whose memory has grown are replaced on purpose; those that die are reported elsewhere.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor")
         stream = functools.partial(_process_stream, n_workers, n_threads)
         yield Pool(n_workers, stream, n_threads, os.getpid())
@@ -170,10 +170,10 @@ def dask_pool(n_jobs: int, n_cells: int, scheduler: str) -> Iterator[Pool]:
 
 
 def _knock(scheduler: str) -> None:
-    """Find out whether somebody listens: Ray itself goes on trying for minutes."""
+    """Find out whether anybody listens: Ray itself goes on trying for minutes."""
     host, _, port = scheduler.removeprefix("ray://").rpartition(":")
     if not port.isdigit():
-        return  # "auto", say: Ray knows where
+        return  # such as "auto": Ray knows where
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -214,7 +214,7 @@ def check_n_jobs(n_jobs: int) -> None:
 
 
 def check_place(backend: str, n_jobs: int, scheduler: str | None) -> None:
-    """Refuse what `open_pool` can't open, as far as that shows before anything is started."""
+    """Refuse what `open_pool` can't open, as far as that can be told before anything is started."""
     lookup("backend", backend, BACKENDS)
     check_n_jobs(n_jobs)
     if scheduler is None and backend in ADDRESSES:
@@ -227,15 +227,15 @@ def check_place(backend: str, n_jobs: int, scheduler: str | None) -> None:
 
 @contextmanager
 def open_pool(backend: str, n_jobs: int, n_cells: int, scheduler: str | None) -> Iterator[Pool]:
-    """Make workers ready.
+    """Prepare workers.
 
     Parameters
     ----------
     backend : {"loky", "dask", "ray"}
     n_jobs : int
-        Workers at the most; -1 is one a core, or all of a cluster. This machine never has more than one a core.
+        The most workers; -1 is one per core, or all of a cluster. This machine never has more than one per core.
     n_cells : int
-        More workers than that are not started.
+        No more workers than this are started.
     scheduler : str, optional
         The address of a cluster.
     """

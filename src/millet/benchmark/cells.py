@@ -1,4 +1,4 @@
-"""Cells: what one worker does at a time: train and evaluate one model on one dataset once, or one ensemble."""
+"""Cells, what one worker does at a time: train and evaluate one model on one dataset once, or one ensemble."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Cell:
 
     @property
     def place(self) -> Path:
-        """Where it keeps its files inside the folders of a run."""
+        """Where its files are inside the folders of a run."""
         return Path(self.data.name, self.model.name, "ensemble" if self.is_ensemble else str(self.repeat))
 
     @property
@@ -55,7 +55,7 @@ class Cell:
 
 
 def all_cells(experiment: Experiment) -> list[Cell]:
-    """Return every cell of an experiment, each ensemble behind its members."""
+    """Return every cell of an experiment, each ensemble after its members."""
     cells = []
     for data in experiment.datasets:
         for model in experiment.models:
@@ -67,7 +67,7 @@ def all_cells(experiment: Experiment) -> list[Cell]:
 
 
 def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) -> list[Cell]:
-    """Return the cells of some datasets and models, and of the first repeats alone.
+    """Return the cells of some datasets and models, and of the first repeats only.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) ->
     Raises
     ------
     UnknownNameError
-        If a name is that of no dataset and no model.
+        If a name is neither a dataset's nor a model's.
     """
     cells = list(cells)
     datasets, models = {cell.data.name for cell in cells}, {cell.model.name for cell in cells}
@@ -99,7 +99,7 @@ def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) ->
 
 
 def _full_name(name: str, models: Collection[str]) -> str:
-    """Return the whole name of a model that goes by a shorter one, too, such as "lite"; any other as given."""
+    """Return the full name of a model that has a shorter one too, such as "lite"; any other name as given."""
     try:
         (full,) = (spec.name for spec in parse_models([name], repeats=1))
     except MilletError:
@@ -108,7 +108,7 @@ def _full_name(name: str, models: Collection[str]) -> str:
 
 
 def outstanding(cells: Iterable[Cell], present: Collection[RowKey]) -> list[Cell]:
-    """Return the cells some of whose rows are not there, with the methods of just these rows."""
+    """Return the cells that lack some of their rows, with the methods of just these rows."""
     left = []
     for cell in cells:
         methods = tuple(m for m, key in zip(cell.methods, cell.keys, strict=True) if key not in present)

@@ -1,4 +1,4 @@
-"""Costs: how long cells will take: this machine's speed, corrected by what other cells of the run really took."""
+"""Costs, how long cells will take: by this machine's speed, corrected by what other cells of the run really took."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from millet.benchmark.sources import Size
 from millet.benchmark.speed import PASSES_PER_STEP, Speed, Work, trial_speed
 from millet.fitting import choose_hardware
 
-# Predicting for the clock and for the scores; explaining, which costs random convolutions several passes; and four
-# orders of removal in ten steps that leave 72.5 % of a series on average.
+# Predicting, for the clock and for the scores; explaining, which takes several passes with random convolutions; and
+# four orders of removal in ten steps that leave 72.5 % of a series on average.
 PASSES_TO_PREDICT = 2
 PASSES_TO_EXPLAIN = {"network": 1, "rocket": 5}
 PASSES_TO_REMOVE = 4 * 10 * 0.725
 # The metrics that ask a model about series with timepoints removed.
 REMOVING = {"aopcr", "normalised_aopcr", "comprehensiveness", "sufficiency"}
-# What methods ask of a model for each case, unless their options say otherwise: series; windows, by length over
-# stride; and gradients, each of them three passes, of every class.
+# What methods ask of a model for each case, unless their options say otherwise: series; windows, length divided by
+# stride; and gradients of every class, each of which takes three passes.
 DEFAULT_SAMPLES, DEFAULT_WINDOWS, DEFAULT_STEPS = 500, 80, 50
-# These take timepoints away from networks, half of them on average, where others replace them.
+# With networks, these remove timepoints, half of them on average, where others replace them.
 SHORTENING = ("shap", "segment_shap", "segment_lime")
 UNKNOWN = Size(500, 500, 500, 5)
 CLOCKED = ("train", "inference", "explain", "evaluate")
@@ -44,18 +44,18 @@ class Costs:
     path : Path, optional
         Folder with datasets.
     rows : iterable of dict
-        Rows of this run: where they tell processor times, each backbone's speed is corrected by them.
+        Rows of this run: where they have processor times, each backbone's speed is corrected by them.
     folder : Path, optional
-        The run folder: ensembles train those members again whose models are not there any more.
+        The run folder: ensembles train again those members whose models are no longer there.
     speeds : mapping, optional
-        The speed of backbones, where it is known; others are tried.
+        The speed of backbones, where it is known; others are measured.
 
     Attributes
     ----------
     speeds : dict
         The speed of each backbone.
     absent : list of str
-        Datasets whose size nobody knows, because they are not here.
+        Datasets of unknown size, because they are not here.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Costs:
             self.speeds[name] = self.speeds[name].times(factor)
 
     def seconds(self, cell: Cell) -> float:
-        """Return the estimated seconds of a cell on one core; of an average, its parts' sum."""
+        """Return the estimated seconds of a cell on one core; for an average, the sum over its parts."""
         members = [replace(cell, repeat=repeat, methods=()) for repeat in range(self._experiment.repeats)]
         again = [member for member in members if cell.is_ensemble and member.place in self._lost]
         return sum(map(self._own_seconds, [cell, *again]))
@@ -94,7 +94,7 @@ class Costs:
         size, recipe = self._sizes[cell.data.name], self._experiment.recipe
         n_training = size.n_train * size.n_timepoints
         inference = sum(self._passes_of_method(cell, method) for method in cell.methods)
-        if cell.is_ensemble:  # its members are trained
+        if cell.is_ensemble:  # its members are already trained
             return Work(inference=inference)
         if cell.model.is_rocket:
             return Work(training=n_training, inference=inference)
@@ -108,7 +108,7 @@ class Costs:
         n_networks = experiment.repeats if cell.is_ensemble else 1
         n_cases = min(method.n_cases or size.n_test, size.n_test)
         asked = _passes_asked(method, size, shortens=cell.model.is_network)
-        # Beside another method that explains some cases alone, the model's own evidence of these is scored.
+        # Where another method explains only some cases, the model's own evidence for these is scored too.
         is_beside_own = method.name != OWN and n_cases < size.n_test and needs_evidence(experiment.metrics)
         n_scored = 2 if is_beside_own else 1
         return n_networks * n_cases * (n_scored * self._passes_per_evaluation(cell) + asked) * size.n_timepoints
@@ -123,9 +123,9 @@ class Costs:
         return passes
 
     def _corrections(self, rows: Iterable[Row]) -> Mapping[str, float]:
-        """Return how many times as long as estimated the cells of each backbone took, in the median.
+        """Return how many times as long as estimated the cells of each backbone took, by the median.
 
-        Rows by the clock alone do not count: nobody knows what else the machine did.
+        Rows with clock times only do not count: nobody knows what else the machine did.
         """
         found: dict[str, list[float]] = defaultdict(list)
         models = {model.name: model for model in self._experiment.models}
@@ -133,7 +133,7 @@ class Costs:
         own = tuple(method for method in self._experiment.methods if method.name == OWN)
         for row in rows:
             model, spec = models.get(row["model"]), data.get(row["dataset"])
-            # The row of an average does not tell which of its parts took the time; others are of another experiment.
+            # The row of an average does not say which part took the time; others belong to another experiment.
             if model is None or spec is None or model.parts:
                 continue
             spent = [row.get(f"{kind}_core_seconds") for kind in CLOCKED]
@@ -161,7 +161,7 @@ def _passes_asked(method: MethodSpec, size: Size, *, shortens: bool) -> float:
 
 
 def _lost_members(rows: Iterable[Row], folder: Path) -> set[Path]:
-    """Return the places of networks that are done, and whose models are gone."""
+    """Return the places of networks that are done but whose models are gone."""
     done = {
         Path(row["dataset"], row["model"], str(row["repeat"]))
         for row in rows

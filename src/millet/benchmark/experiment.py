@@ -1,7 +1,7 @@
-"""Experiments: a TOML file in, a grid that has been checked before anything runs out.
+"""Experiments: a TOML file in; out, a grid that is checked before anything runs.
 
 A file says what to run for one of the paper's tables, and in the sub-tables of ``[tiers]`` what is different in the
-``smoke``, ``short`` and ``paper`` tier: a key there takes the place of the same key above.
+``smoke``, ``short`` and ``paper`` tier: a key there replaces the same key above.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from millet.training import Recipe, as_recipe
 from millet.training.recipe import RECIPES
 
 TIERS = ("smoke", "short", "paper")
-N_SEEDS = 2**32  # as many as NumPy's legacy generators take
+N_SEEDS = 2**32  # as many as NumPy's legacy generators accept
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Experiment:
     repeats : int
         Trainings of each model on each dataset.
     seed : int
-        Repeat r is trained with seed + r, whatever dataset and model, as in the paper.
+        Repeat r is trained with seed + r, whatever the dataset and model, as in the paper.
     recipe_name : str
         The recipe in words.
     recipe : Recipe
     methods : tuple of MethodSpec
         Post-hoc methods to compare the models' own explanations with.
     metrics : tuple of str
-        Of `millet.evaluation.METRICS`; empty for all that apply.
+        Names in `millet.evaluation.METRICS`; empty for all that apply.
     examples : int
-        Test cases of each class to keep, with what every method says of them, for pictures; of the first repeat.
+        Test cases of each class to keep for pictures, with what every method says about them; in the first repeat.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Experiment:
     examples: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it; two experiments are the same where these are."""
+        """Return it in a form that JSON can hold; two experiments are the same if these are."""
         return {
             "name": self.name,
             "tier": self.tier,
@@ -93,7 +93,7 @@ def load_experiment(
     Parameters
     ----------
     file : path-like
-        A TOML file; ``docs/benchmark.md`` describes its keys. Or the name of one that comes along, such as "ucr".
+        A TOML file; ``docs/benchmark.md`` describes its keys. Or the name of one that comes with MILLET: "ucr", say.
     tier : {"smoke", "short", "paper"}
     path : path-like, optional
         Folder with datasets, as for `millet.load_dataset`; names found there may be used besides the archive's.
@@ -103,9 +103,9 @@ def load_experiment(
     DatasetNotFoundError
         If there is no folder `path`.
     DatasetFormatError
-        If the file is no TOML.
+        If the file is not TOML.
     UnknownNameError, ParameterError
-        If a key or name is unknown, a value makes no sense, a cell is there twice, or the grid is empty.
+        If a key or name is unknown, a value makes no sense, a cell appears twice, or the grid is empty.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _parse_seed(table: Table, repeats: int) -> int:
 
 
 def _parse_recipe(table: Table) -> tuple[str, Recipe]:
-    """Return the recipe, and what to call it: its name, and what was changed."""
+    """Return what to call the recipe, its name and what was changed; and the recipe."""
     name = table.text("recipe", "paper")
     lookup("recipe", name, RECIPES)
     changes = {key: table.take(key, None) for key in as_recipe(name).to_dict() if key in table}

@@ -1,4 +1,4 @@
-"""The run folder: which experiment it belongs to, and that one process at a time writes to it."""
+"""The run folder: it belongs to one experiment, and only one process at a time writes to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = "millet-run"
 VERSION = 1
 DESCRIPTION = "run.json"
 LOCK = "lock"
-SHOWN = {"tables"}  # what a report shows of the rows, not what is run
+SHOWN = {"tables"}  # decides what a report shows of the rows, not what is run
 
 
 @contextmanager
@@ -76,14 +76,14 @@ def _refuse_file(folder: Path) -> None:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    # Hidden files may be what is left of a run that was killed while it wrote its first one.
+    # Hidden files may be left over from a run that was killed while it wrote its first one.
     names = {file.name for file in folder.iterdir() if not file.name.startswith(".")}
     if names - {LOCK} and DESCRIPTION not in names:
         raise StorageError(f"{folder} holds something other than a run. Choose another folder with --out.")
 
 
 def _claim(path: Path, experiment: Experiment) -> None:
-    """Write what the folder is for, or see that it is for the same; which tables to show may change between runs."""
+    """Write what the folder is for, or check that it is for the same; the tables to show may change between runs."""
     wanted = _described(experiment)
     if path.exists():
         _refuse_other(path, wanted)
@@ -97,7 +97,7 @@ def _described(experiment: Experiment) -> dict[str, Any]:
 
 def _refuse_other(path: Path, wanted: dict[str, Any]) -> None:
     found = _read(path)
-    # Earlier versions had no others.
+    # Earlier versions had nothing else.
     found["training"] = {"precision": "32-true", **found.get("training", {})}
     found.setdefault("examples", 0)
     different = [key for key in wanted if key not in SHOWN and found.get(key) != wanted[key]]

@@ -12,7 +12,7 @@ from millet.benchmark.cells import Cell
 from millet.benchmark.models import OWN
 from millet.benchmark.rows import Row
 
-# A cell that was alone when so many workers died is taken for the cause.
+# A cell that ran alone when this many workers died is taken for the cause.
 LOSSES_ALLOWED = 3
 
 
@@ -28,14 +28,14 @@ class GivenUp(NamedTuple):
 class Grid:
     """Cells in the order to run them: an ensemble as soon as its members are there, else the longest cell first.
 
-    Where a worker died, nobody knows which of the cells under way was the cause: these come first, one at a time.
+    After a worker died, nobody knows which of the cells under way was the cause: these come first, one at a time.
 
     Parameters
     ----------
     cells : iterable of Cell
         What is left.
     rows : iterable of dict
-        What is there.
+        What is already there.
     n_members : int
         Repeats that an ensemble consists of.
     cost : callable
@@ -49,7 +49,7 @@ class Grid:
         self.cost = {cell.place: cost(cell) for cell in cells}
         self._n_members = n_members
         members = [cell for cell in cells if not cell.is_ensemble]
-        # Both queues are read by joblib's threads, written by this one; a deque allows that.
+        # Both queues are read by the status line's thread and written by this one; a deque allows that.
         self._members = deque(sorted(members, key=lambda cell: -self.cost[cell.place]))
         self._ready: deque[Cell] = deque()
         self._suspects: deque[Cell] = deque()
@@ -62,7 +62,7 @@ class Grid:
         self.note(rows)
 
     def take(self) -> Iterator[Cell]:
-        """Yield cells to run, until there is none that could be run now; of those to be run alone, one at a time."""
+        """Yield cells to run, until none can be run now; those to be run alone, one at a time."""
         if self._suspects:
             if not self._under_way:
                 yield self._begin(self._suspects.popleft())
@@ -71,25 +71,25 @@ class Grid:
             yield self._begin((self._ready or self._members).popleft())
 
     def _begin(self, cell: Cell) -> Cell:
-        # In this order: another thread may ask at any moment how long the cells under way have been so.
+        # In this order: another thread may ask at any moment how long the cells under way have been running.
         self._begun[cell.place] = time.monotonic()
         self._under_way[cell.place] = cell
         return cell
 
     @property
     def has_work(self) -> bool:
-        """Whether `take` would yield anything."""
+        """Whether cells are queued that `take` would yield, now or once others are done."""
         return bool(self._suspects or self._ready or self._members)
 
     @property
     def under_way(self) -> list[Cell]:
-        """What workers are at."""
+        """The cells that workers are running."""
         return list(self._under_way.values())
 
     def seconds_left(self, pace: float = 1.0) -> float:
         """Return the seconds on one core of everything that is not done, if cells take `pace` times their estimates.
 
-        What is under way has a part of its time behind it.
+        For cells under way, the time that they have already taken is subtracted.
         """
         queued = [*self._suspects, *self._ready, *self._members, *self._waiting.values()]
         left = sum(pace * self.cost[cell.place] for cell in queued)
@@ -99,7 +99,7 @@ class Grid:
         return left
 
     def finish(self, cell: Cell, rows: Iterable[Row]) -> None:
-        """Take note of a cell that was run, which may set an ensemble free."""
+        """Take note of a cell that was run, which may make an ensemble possible."""
         self._under_way.pop(cell.place, None)
         self.note(rows)
 
@@ -113,7 +113,7 @@ class Grid:
                 self._ready.append(self._waiting.pop(place))
 
     def hopeless(self) -> list[GivenUp]:
-        """Return ensembles that can't be had, because a member failed; each of them once."""
+        """Return ensembles that are impossible because a member failed; each of them once."""
         found = []
         for place in list(self._waiting):
             states = self._status[place]
@@ -125,10 +125,10 @@ class Grid:
         return found
 
     def lose(self, culprit: Cell | None = None) -> list[GivenUp]:
-        """Queue what was under way again after a worker died; return the cells to try no more.
+        """Queue what was under way again after a worker died; return the cells to give up.
 
-        Nobody knows which of them was the cause, so they are to be run alone; unless a cluster names the one at which
-        workers died. That one comes last, and the others as if nothing had happened.
+        Nobody knows which of them was the cause, so they are to be run alone, unless a cluster names the one at which
+        workers died: that one then comes last, and the others as if nothing had happened.
         """
         lost = list(self._under_way.values())
         self._under_way.clear()
@@ -149,7 +149,7 @@ class Grid:
         return given_up
 
     def _queue_again(self, cells: list[Cell], last: Cell) -> None:
-        """Queue cells where they were, but one behind all others."""
+        """Queue cells where they were, except one, behind all others."""
         for cell in reversed(cells):
             queue = self._ready if cell.is_ensemble else self._members
             if cell.place == last.place:

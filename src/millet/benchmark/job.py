@@ -13,19 +13,19 @@ from millet.training import Recipe
 
 
 class Fingerprints(NamedTuple):
-    """Of the training and the test cases of a dataset; None where nothing is known of them."""
+    """Fingerprints of the training and the test cases of a dataset; None where nothing is known of them."""
 
     training: str | None = None
     test: str | None = None
 
     @classmethod
     def of(cls, row: Row) -> Fingerprints:
-        """Return those that a row tells; earlier versions did not tell that of the test cases."""
+        """Return those that a row records; earlier versions did not record that of the test cases."""
         found = (row.get("data_fingerprint"), row.get("test_fingerprint"))
         return cls(*(value if isinstance(value, str) else None for value in found))
 
     def differing(self, other: Fingerprints) -> str:
-        """Return which cases are known to be others: "training", "test", or "" for none.
+        """Return which cases are known to differ: "training", "test", or "" for none.
 
         Examples
         --------
@@ -39,7 +39,7 @@ class Fingerprints(NamedTuple):
         return ""
 
     def or_those_of(self, other: Fingerprints) -> Fingerprints:
-        """Return these, completed by others where nothing is known."""
+        """Return these, completed by the other ones where nothing is known."""
         return Fingerprints(self.training or other.training, self.test or other.test)
 
 
@@ -56,7 +56,7 @@ class Job:
     n_members : int
         Repeats that an ensemble consists of.
     seed : int
-        Of repeat 0.
+        The seed of repeat 0.
     recipe_name, recipe : str, Recipe
     metrics : tuple of str
     folder : Path
@@ -66,13 +66,13 @@ class Job:
     n_threads : int, optional
         Threads to compute with; None leaves that to the worker.
     owner : int, optional
-        The process that started the worker; the worker ends when that one has.
+        The process that started the worker; the worker ends when that one has ended.
     call : str
-        Which call of `run_benchmark` it is of: what a worker has read for another one may have changed since.
+        Which call of `run_benchmark` it belongs to: what a worker read for another one may have changed since.
     examples : int
         Test cases of each class to keep for pictures.
     fingerprints : Fingerprints
-        Of the cases that other rows of this dataset are of.
+        Those of the cases behind other rows of this dataset.
     """
 
     cell: Cell
@@ -110,7 +110,7 @@ class Job:
 
 
 def identity(job: Job, method: str) -> Row:
-    """Return what a row says of its cell."""
+    """Return what a row says about its cell."""
     cell = job.cell
     return {
         "dataset": cell.data.name,
@@ -136,7 +136,7 @@ def other_cases(dataset: str, which: str = "training") -> str:
 
 
 def provenance() -> Row:
-    """Return what a row says of the machine and the code."""
+    """Return what a row says about the machine and the code."""
     return {
         "peak_memory_mb": PeakMemory.read(),
         "versions": versions(),
@@ -146,7 +146,7 @@ def provenance() -> Row:
 
 
 def failure_row(job: Job, method: str, error: str, seconds: float, trace: str = "") -> Row:
-    """Return the row of something that could not be done, and took so long all the same."""
+    """Return the row of something that failed after `seconds`."""
     return {
         **identity(job, method),
         "status": "failed",

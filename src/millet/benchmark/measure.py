@@ -21,7 +21,7 @@ from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.posthoc import explain
 
-# What `evaluate` says of the cases, and not of the scores.
+# What `evaluate` says about the cases rather than the scores.
 ABOUT_THE_CASES = ("dataset", "split", "n_cases", "n_classes", "method")
 PREDICTIONS, QUICK_SECONDS = 3, 5.0
 
@@ -42,14 +42,14 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
     Returns
     -------
     dict
-        What `millet.evaluate` gives but for the dataset's name; `inference_seconds` for predicting (the quickest of
-        three times where it takes but seconds), `explain_seconds` for explaining and `evaluate_seconds` for scoring
+        What `millet.evaluate` gives except the dataset's name; `inference_seconds` for predicting (the quickest of
+        three times where it takes only seconds), `explain_seconds` for explaining and `evaluate_seconds` for scoring
         all `n_cases`, and the same in `core_seconds`, the processor time of all threads. Nothing is explained where
-        no metric asks for it. Of the model itself also `per_class_accuracy`, `missed` (how often a case of one class
-        was taken for which other) and, where it was explained and the relevant timepoints are known,
-        `missed_ndcg_at_n` (how well the scores of the true class find them all the same). Of another method that
-        explains some of the cases alone, also what the model's own evidence of these reaches, by the names of the
-        metrics with `own_` before them.
+        no metric asks for it. For the model itself also `per_class_accuracy`, `missed` (how often cases of each class
+        were taken for which other) and, where it was explained and the relevant timepoints are known,
+        `missed_ndcg_at_n` (how well the scores of the true class find them nevertheless). For another method that
+        explains only some of the cases, also what the model's own evidence for these reaches, by the names of the
+        metrics prefixed with `own_`.
     """
     cases = test if method.n_cases is None else spread(test, method.n_cases)
     times: Row = {}
@@ -61,13 +61,13 @@ def measure(classifier: EvidenceClassifier, test: Dataset, method: MethodSpec, m
         row: Row = dict(evaluate(classifier, cases, explanation=explanation, metrics=applicable, progress=False))
         if method.name != OWN and len(cases) < len(test):
             row |= _own_of_the_same(classifier, cases, applicable)
-    del row["dataset"]  # the files may spell it in another way than the experiment
+    del row["dataset"]  # the files may spell it differently from the experiment
     row |= {"method": method.name, **times}
     return row | _by_class(cases, predicted, explanation) if method.name == OWN else row
 
 
 def _clocked_prediction(classifier: EvidenceClassifier, cases: Dataset, times: Row) -> NDArray[Any]:
-    """Predict, again where it is quick, and note the quickest: the first sets things up, and others disturb."""
+    """Predict, repeatedly where it is quick, and note the quickest: the first sets things up, other work disturbs."""
     for _ in range(PREDICTIONS):
         taken: Row = {}
         with _clocked("inference", taken):
@@ -81,7 +81,7 @@ def _clocked_prediction(classifier: EvidenceClassifier, cases: Dataset, times: R
 
 @contextmanager
 def _clocked(name: str, times: Row) -> Iterator[None]:
-    """Note how long something takes by the clock, and how long processors work on it, whatever else they do."""
+    """Note how long something takes by the clock, and how long processors work on it alone."""
     wall, core = time.perf_counter(), time.process_time()
     yield
     times[f"{name}_seconds"] = round(time.perf_counter() - wall, 4)
@@ -89,7 +89,7 @@ def _clocked(name: str, times: Row) -> Iterator[None]:
 
 
 def check_metrics(metrics: tuple[str, ...], cases: Dataset) -> None:
-    """Refuse metrics none of which can be computed on a dataset, of whatever model."""
+    """Refuse metrics none of which can be computed on a dataset, whatever the model."""
     if cases.relevant is None and metrics and all("relevant" in METRICS[name] for name in metrics):
         raise ParameterError(
             f"{', '.join(metrics)} can't be measured on {cases.name}: that needs {NEEDS['relevant']}."
@@ -97,12 +97,12 @@ def check_metrics(metrics: tuple[str, ...], cases: Dataset) -> None:
 
 
 def needs_evidence(metrics: tuple[str, ...]) -> bool:
-    """Return whether any of the metrics, or of all where none is named, is about explanations."""
+    """Return whether any of the metrics (of all, where none is named) is about explanations."""
     return not metrics or any(METRICS[name] != ("labels",) for name in metrics)
 
 
 def spread(data: Dataset, n_cases: int) -> Dataset:
-    """Return some cases, evenly spread over the split, so that classes that come in order all occur.
+    """Return some cases, evenly spread over the split, so that all classes occur even if sorted.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def spread(data: Dataset, n_cases: int) -> Dataset:
 
 
 def explained(classifier: EvidenceClassifier, cases: Dataset, method: MethodSpec) -> Explanation:
-    """Return what a method, or the model itself, says of some cases."""
+    """Return what a method, or the model itself, says about some cases."""
     if method.name == OWN:
         return classifier.explain(cases.X, members=classifier.n_members_ > 1)
     return explain(method.name, classifier, cases.X, progress=False, **method.options)

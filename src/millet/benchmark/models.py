@@ -1,4 +1,4 @@
-"""Models and methods of an experiment: what is trained, and what explains it besides.
+"""Models and methods of an experiment: what is trained, and what else explains it.
 
 In:  the tables ``[[models]]`` and ``[methods]`` of an experiment file.
 Out: `ModelSpec` and `MethodSpec`, checked by building each network once.
@@ -28,7 +28,7 @@ NETWORK_SETTINGS = ("padding", "positions", "dropout")
 PLURALS = {
     "backbone": "backbones", "pooling": "poolings", "features": "features", "head": "heads", "spread": "spreads",
 }  # fmt: skip
-# A mean over time of what a linear function of convolutions says at each timepoint is Instance pooling.
+# The mean over time of a linear function of convolutions at each timepoint is Instance pooling.
 POOLING_OF_ROCKETS = "instance"
 
 
@@ -39,16 +39,16 @@ class ModelSpec:
     Attributes
     ----------
     name : str
-        "<pooling>-<backbone>", and the step of an ablation or else the settings where there are any; or features of
-        the fast lane, and head and spread where the experiment names them; of an average, the names of its parts,
-        joined by "+".
+        "<pooling>-<backbone>", and the step of an ablation or else the settings where there are any; in the fast
+        lane, the features, and head and spread where the experiment names them; for an average, the names of its
+        parts, joined by "+".
     backbone, pooling : str
-        Of the fast lane, the features and "instance"; of an average, those of its parts, joined by "+".
+        In the fast lane, the features and "instance"; for an average, those of its parts, joined by "+".
     ensemble : bool
         Whether the repeats are also evaluated together.
     settings : dict
-        `padding`, `positions` and `dropout` where they are not the paper's; `step` numbers an ablation's steps. Of
-        the fast lane, `head` and `spread` where they are not the default.
+        `padding`, `positions` and `dropout` where the experiment sets them; `step` numbers an ablation's steps. In
+        the fast lane, `head` and `spread` where the experiment names them.
     parts : tuple of ModelSpec
         The models whose logits are averaged; empty for a single model.
     """
@@ -62,12 +62,12 @@ class ModelSpec:
 
     @property
     def singles(self) -> tuple[ModelSpec, ...]:
-        """The parts of an average; of a single model, itself."""
+        """The parts of an average; for a single model, itself."""
         return self.parts or (self,)
 
     @property
     def is_rocket(self) -> bool:
-        """Whether it is one of the fast lane, a `RocketMilletClassifier`."""
+        """Whether it belongs to the fast lane: a `RocketMilletClassifier`."""
         return self.backbone in TRANSFORMS
 
     @property
@@ -81,7 +81,7 @@ class ModelSpec:
         return {name: value for name, value in self.settings.items() if name in NETWORK_SETTINGS}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it; the name says all about the parts."""
+        """Return it in a form that JSON can hold; the name says all about the parts."""
         return {name: value for name, value in asdict(self).items() if name != "parts"}
 
 
@@ -92,15 +92,15 @@ class MethodSpec:
     Attributes
     ----------
     name : str
-        In `millet.posthoc.METHODS`, or "own" for what the model itself says.
+        One in `millet.posthoc.METHODS`, or "own" for what the model itself says.
     n_cases : int, optional
         Test cases to explain, evenly spread over the split; all by default.
     repeats : int, optional
-        Explain only so many of the repeats, and no ensembles.
+        Explain only this many of the repeats, and no ensembles.
     poolings : tuple of str
         The poolings to explain.
     options : dict
-        Of the method.
+        Options of the method.
     """
 
     name: str
@@ -110,7 +110,7 @@ class MethodSpec:
     options: dict[str, Any] = field(default_factory=dict)
 
     def explains(self, model: ModelSpec) -> bool:
-        """Whether it can, and shall, explain this model."""
+        """Whether it can explain this model, and is meant to."""
         fits = all(single.pooling in self.poolings for single in model.singles)
         return fits and (model.is_network or self.name not in OF_NETWORKS)
 
@@ -119,7 +119,7 @@ class MethodSpec:
         return self.explains(model) and (self.repeats is None or 0 <= repeat < self.repeats)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return it in a form that JSON can hold."""
         return {**asdict(self), "poolings": list(self.poolings)}
 
 
@@ -145,7 +145,7 @@ def parse_models(items: list[Any], repeats: int) -> tuple[ModelSpec, ...]:
 
 
 def _parse_name(name: str, repeats: int) -> list[ModelSpec]:
-    """Return the model of a name; of several joined by "+", their average."""
+    """Return the model of a name; for several joined by "+", their average."""
     tables = [
         {PLURALS[key]: [value] for key, value in recognise(part).parameters.items()} for part in name.split("+")
     ]
@@ -172,7 +172,7 @@ def _parse_table(item: Any, repeats: int) -> list[ModelSpec]:
 def _parse_networks(table: Table, ensemble: bool) -> list[ModelSpec]:
     backbones, poolings = table.texts("backbones"), table.texts("poolings")
     settings = _parse_settings(Table("settings in [[models]]", table.take("settings", {})))
-    # Another network than the paper's must not go by its name.
+    # A network other than the paper's must not bear its name.
     changed = [f"step{settings['step']}"] if "step" in settings else [f"{key}={settings[key]}" for key in settings]
     specs = [
         ModelSpec("-".join([pooling, backbone, *changed]), backbone, pooling, ensemble, settings)
@@ -203,7 +203,7 @@ def _parse_rockets(table: Table, ensemble: bool) -> list[ModelSpec]:
 
 
 def _parse_settings(table: Table) -> dict[str, Any]:
-    """Return the settings that are there; `MilletNetwork` judges the values of its own."""
+    """Return the settings that are there; `MilletNetwork` checks the values of its own."""
     settings: dict[str, Any] = {"step": table.integer("step", 1, at_least=1)} if "step" in table else {}
     settings |= {key: table.take(key, None) for key in NETWORK_SETTINGS if key in table}
     if "positions" in settings:
@@ -254,12 +254,12 @@ def _parse_method(name: str, options: Any, models: tuple[ModelSpec, ...]) -> Met
 
 
 def _try_out(spec: MethodSpec, where: str) -> None:
-    """Refuse bounds that the method itself refuses: ask it about a series that means nothing."""
+    """Refuse values that the method itself refuses, by asking it about a meaningless series."""
     if not spec.options or spec.name in OF_NETWORKS:
         return
     options = dict(spec.options)
     if isinstance(n_samples := options.get("n_samples"), int):
-        options["n_samples"] = min(n_samples, 50)  # the least is refused, never the most
+        options["n_samples"] = min(n_samples, 50)  # too few may be refused, never too many
     try:
         explain(spec.name, lambda X: np.zeros((len(X), 2)), np.arange(8.0)[None], progress=False, **options)
     except MissingExtraError:
@@ -269,7 +269,7 @@ def _try_out(spec: MethodSpec, where: str) -> None:
 
 
 def _check_option(table: Table, option: str, default: Any) -> None:
-    """Refuse a value that is not of the default's kind; the bounds are the method's own business."""
+    """Refuse a value that is not of the default's kind; bounds are up to the method itself."""
     if isinstance(default, bool):
         table.flag(option, default)
     elif isinstance(default, float):

@@ -1,4 +1,4 @@
-"""Pictures: test cases, and what was said of them, kept beside the rows for the pictures of a report."""
+"""Pictures: test cases, and what was said about them, kept beside the rows for the pictures of a report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millet.report.false_negatives import MODEL as ERRING_MODEL
 
 
 def keep_pictures(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:
-    """Keep what reports show of a cell, and return what its row says of that."""
+    """Keep what reports show of a cell, and return what its row says about that."""
     if method.name == OWN and _errs_worth_seeing(job):
         assert isinstance(test, WebTraffic)
         save_evidence(job.folder, classifier.explain(test.X), test)

@@ -34,13 +34,13 @@ def describe_plan(
     file : path-like
         An experiment file.
     tier : str
-        The tier to show model by model; where nothing below is given, all tiers are shown in sum.
+        The tier to show model by model; without `out`, `only` and `repeats`, the totals of all tiers are shown too.
     path : path-like, optional
         Folder with datasets.
     n_workers : int, default=1
         Cells at a time, to divide the hours by.
     out : path-like, optional
-        A run folder. Only what it does not have yet is shown, and its rows tell how fast each backbone is.
+        A run folder. Only what it does not have yet is shown, and its rows show how fast each backbone is.
     only, repeats, retry_failed
         The part of the grid to show, as for `run_benchmark`.
 
@@ -69,14 +69,14 @@ def _total(experiment: Experiment, costs: Costs, cells: Sequence[Cell], n_worker
     seconds = sum(costs.seconds(cell) for cell in cells)
     n_ensembles = sum(cell.is_ensemble for cell in cells)
     longest = max((costs.seconds(cell) for cell in cells), default=0.0)
-    # No cell is split, so the longest is the least that any number of workers takes.
+    # No cell is split, so no number of workers takes less than the longest one.
     wall = max(longest, seconds / n_workers)
     n_trainings = len(cells) - n_ensembles
     return [experiment.tier, n_trainings, n_ensembles, _hours(seconds), in_words(longest), in_words(wall)]
 
 
 def _progress(experiment: Experiment, rows: Sequence[Row]) -> list[str]:
-    """Say how much of its grid a run has, where it has any."""
+    """Say how much of its grid a run has, if any."""
     if not rows:
         return []
     cells = all_cells(experiment)

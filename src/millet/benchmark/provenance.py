@@ -19,7 +19,7 @@ from millet.version import __version__
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions that decide numbers."""
+    """Return the versions that affect the numbers."""
     return {
         "millet": __version__,
         "python": platform.python_version(),
@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def commit() -> str | None:
-    """Return the commit of the checkout that runs, with "+" where it was changed; None for an installed package."""
+    """Return the commit of the running checkout, with "+" if it was changed; None for an installed package."""
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
@@ -46,7 +46,7 @@ def commit() -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Return what decides speed: processor, cores, memory, threads, GPU. No names."""
+    """Return what affects speed: processor, cores, memory, threads, GPU. No names."""
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),

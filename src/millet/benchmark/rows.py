@@ -1,4 +1,4 @@
-"""Rows: one JSON object a line, appended by one process, whole or not at all.
+"""Rows: one JSON object per line, appended by one process, whole or not at all.
 
 In:  what `millet.benchmark.work` measured.
 Out: ``rows.jsonl``, which `millet.report` reads.
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 RowKey = tuple[str, str, int, str]
 
 ROWS = "rows.jsonl"
-# What a run must know of every row.
+# What a run must know about every row.
 NEEDED = {"dataset", "model", "repeat", "ensemble", "method", "status", "error"}
 
 
@@ -31,12 +31,12 @@ def key_of(row: Row) -> RowKey:
 
 
 def read_rows(folder: str | PathLike[str]) -> list[Row]:
-    r"""Return the rows of a run folder; the torn last line of a run that was killed is left out.
+    r"""Return the rows of a run folder; the incomplete last line of a run that was killed is left out.
 
     Parameters
     ----------
     folder : path-like
-        The run folder; one without rows has none.
+        The run folder; the list is empty if it has no file of rows.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_rows(folder: str | PathLike[str]) -> list[Row]:
 
 
 def whole_rows(folder: Path) -> list[Row]:
-    """Return the rows of a run folder, each with what a run must know of it."""
+    """Return the rows of a run folder, each with what a run must know about it."""
     return _parse_whole(folder / ROWS)[0]
 
 
@@ -66,7 +66,7 @@ class RowsFile:
     Parameters
     ----------
     folder : Path
-        The run folder, whose lock this process holds. A torn last line is cut off.
+        The run folder, whose lock this process holds. An incomplete last line is cut off.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -91,7 +91,7 @@ class RowsFile:
         self.rows.extend(json.loads(line) for line in text.splitlines())
 
     def discard(self, unwanted: Callable[[Row], bool]) -> int:
-        """Rewrite the file without some rows, and return how many these were."""
+        """Rewrite the file without some rows, and return how many there were."""
         kept = [row for row in self.rows if not unwanted(row)]
         n_discarded = len(self.rows) - len(kept)
         if n_discarded:
@@ -105,13 +105,13 @@ class RowsFile:
 
 
 def keep_row(folder: Path, row: Row) -> None:
-    """Keep a row of a cell that is not done, so that it is not measured again should the cell be interrupted."""
+    """Keep a row of an unfinished cell, so that it is not measured again if the cell is interrupted."""
     with atomic_path(folder / f"{row['method']}.json") as temporary:
         temporary.write_text(_line(row), encoding="utf-8")
 
 
 def kept_rows(folder: Path) -> dict[str, Row]:
-    """Return the rows that were kept of a cell, by their methods; a damaged one is as good as none.
+    """Return the rows that were kept of a cell, by method; damaged ones are left out.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def cannot_write(path: Path, error: OSError) -> StorageError:
 
 
 def _line(row: Row) -> str:
-    # Without the default ensure_ascii, a label could hold a separator that other readers take for a line's end.
+    # Without the default ensure_ascii, a label could hold a separator that other readers take for the end of a line.
     return json.dumps({name: strict(value) for name, value in row.items()}, allow_nan=False) + "\n"
 
 

@@ -1,6 +1,6 @@
 """The runner: an experiment and a folder in, all of its rows in that folder out, however often it is interrupted.
 
-One process writes: this one. Workers train and measure; what they return is appended as it comes.
+Only this process writes. Workers train and measure; what they return is appended as it comes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from millet.tables import counted
 
 Say = Callable[[str], None]
 
-# So many of the cells that are under way are named on a terminal.
+# How many of the cells under way are named on a terminal.
 CELLS_SHOWN = 3
 
 
@@ -71,17 +71,17 @@ def run_benchmark(
     ----------
     experiment : Experiment
     out : path-like
-        The run folder: new, or that of an earlier call, which goes on. On a cluster, all workers must see it.
+        The run folder: new, or that of an earlier call, to continue it. On a cluster, all workers must see it.
     path : path-like, optional
         Folder with datasets, as for `millet.load_dataset`.
     n_jobs : int, default=-1
-        Cells at a time; -1 is one a core, or all workers of a cluster.
+        Cells at a time; -1 is one per core, or all workers of a cluster.
     backend : {"loky", "dask", "ray"}
-        Where cells run: processes of this machine, or a cluster.
+        Where cells run: processes on this machine, or a cluster.
     scheduler : str, optional
         The address of the cluster.
     retry_failed : bool, default=False
-        Forget rows of failures, so that their cells are run again, as far as they are to be run this time.
+        Forget rows of failures among the cells to be run this time, so that these are run again.
     only : collection of str, default=()
         Names of datasets and models to run this time; all by default. What is left out can be run later.
     repeats : int, optional
@@ -163,7 +163,7 @@ class _Run:
         self._call = uuid.uuid4().hex
         self._fingerprints: dict[str, Fingerprints] = {}
         self._note_fingerprints(rows.rows)
-        # Of the cells that succeeded: the others took less than their estimates, or more, for reasons of their own.
+        # Only for cells that succeeded: others took less or more than their estimates for reasons of their own.
         self._estimated = self._taken = 0.0
 
     def run(self) -> None:
@@ -171,7 +171,7 @@ class _Run:
         self._say(f"{cells} to run with {workers}, about {in_words(self._seconds_left(1.0))} by estimate")
         with self._status:
             self._give_up(self._grid.hopeless())
-            # More than one round where workers died, or results set ensembles free that a cluster did not ask for.
+            # More than one round if workers died, or results made ensembles possible that a cluster did not ask for.
             while self._grid.has_work:
                 self._run_round()
 
@@ -184,7 +184,7 @@ class _Run:
             again = "one at a time" if culprit is None else f"{culprit.title}, at which it died, last"
             self._say(f"A worker died; the cells that were under way are tried again, {again}.")
             self._give_up(self._grid.lose(culprit))
-            # A member that was given up may have been the last that an ensemble waited for.
+            # A member that was given up may have been the last one that an ensemble was waiting for.
             self._give_up(self._grid.hopeless())
 
     def _job(self, cell: Cell) -> Job:
@@ -206,14 +206,14 @@ class _Run:
         )
 
     def _note_fingerprints(self, rows: Iterable[Row]) -> None:
-        """Remember which cases the rows of a dataset are of, so that no others join them."""
+        """Remember which cases the rows of a dataset come from, so that no others join them."""
         for row in rows:
             if row["status"] == "done":
                 known = self._fingerprints.get(row["dataset"], UNKNOWN)
                 self._fingerprints[row["dataset"]] = known.or_those_of(Fingerprints.of(row))
 
     def _of_the_same_cases(self, cell: Cell, row: Row, seconds: float) -> Row:
-        """Return a row, or a failure where its cases are others, as a worker on another machine may have."""
+        """Return a row, or a failure if its cases differ, as those of a worker on another machine may."""
         known = self._fingerprints.get(row["dataset"], UNKNOWN)
         which = known.differing(Fingerprints.of(row))
         if row["status"] == "failed" or not which:
@@ -255,7 +255,7 @@ class _Run:
             self._record(cell, rows, seconds)
 
     def _time_left(self) -> str:
-        """Estimate from how long the cells so far really took; estimates themselves only compare cells."""
+        """Estimate from how long the cells so far really took; the estimates themselves only compare cells."""
         if not self._estimated or self._n_done == self._n_left:
             return ""
         return f"; about {in_words(self._seconds_left(self._taken / self._estimated))} left"
@@ -265,7 +265,7 @@ class _Run:
         return self._grid.seconds_left(pace) / n_at_a_time
 
     def _under_way(self) -> str:
-        """Say what workers are at, and until when; the end is the first to be cut off where terminals are narrow."""
+        """Say what workers are doing, and until when; on narrow terminals the end is cut off."""
         cells = self._grid.under_way
         named = [
             " ".join([cell.title, read_note(self._job(cell).checkpoints)]).strip() for cell in cells[:CELLS_SHOWN]
@@ -277,14 +277,14 @@ class _Run:
 
 
 def _seconds_in_all(rows: list[Row]) -> float:
-    """Return how long a cell took, together with what an interrupted call did of it."""
+    """Return how long a cell took, including what an interrupted call did of it."""
     training = max((float(row.get("train_seconds") or 0) for row in rows if not row["ensemble"]), default=0.0)
     kinds = ("inference", "explain", "evaluate")
     return training + sum(float(row.get(f"{kind}_seconds") or 0) for row in rows for kind in kinds)
 
 
 def _news(rows: list[Row]) -> str:
-    """Return what a cell's line says of its rows: what went wrong, or how well it did."""
+    """Return what a cell's line says about its rows: what went wrong, or how well it did."""
     failed = [row["error"] for row in rows if row["status"] == "failed"]
     warnings = [row["warning"] for row in rows if "warning" in row]
     known = [row["accuracy"] for row in rows if row.get("accuracy") is not None]

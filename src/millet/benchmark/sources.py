@@ -1,4 +1,4 @@
-"""Sources: the datasets that an experiment names, or has generated, and how large they are.
+"""Sources: the datasets that an experiment names, or generates, and how large they are.
 
 In:  names of the archives, "paper85", or arguments of the WebTraffic generator.
 Out: `DataSpec`, which a worker turns into two splits.
@@ -18,7 +18,7 @@ from millet.datasets.web_traffic import make_web_traffic_splits
 from millet.errors import ParameterError, UnknownNameError, did_you_mean
 
 ALL_OF_PAPER = "paper85"
-LONGEST_NAME = 100  # files are named after it
+LONGEST_NAME = 100  # files are named after datasets
 GENERATOR_KEYS = ("n_cases_per_class", "classes", "n_timepoints", "sampling_interval", "random_state")
 
 
@@ -53,20 +53,20 @@ class DataSpec:
         return replace(train, name=self.name), replace(test, name=self.name)
 
     def size(self, path: Path | None) -> Size | None:
-        """Return how large it is: as the archive states it, else by loading it; None where it can't be loaded."""
+        """Return how large it is: as the archive states, else by loading it; None where it can't be loaded."""
         entry = WEB_TRAFFIC if self.name == WEB_TRAFFIC.name else find(self.name)
         if self.generator is None and entry is not None and entry.length is not None:
             return Size(entry.n_train, entry.n_test, entry.length, entry.n_classes)
         try:
             train, test = self.load(path)
         except Exception:
-            # Its cells will say what is wrong with it; a plan goes on without.
+            # Its cells will say what is wrong with it; a plan goes on without it.
             return None
         longest = int(max(train.lengths.max(), test.lengths.max()))
         return Size(len(train), len(test), longest, len(train.classes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return it in a form that JSON can hold."""
         return {"name": self.name} if self.generator is None else {"name": self.name, "generator": self.generator}
 
 
@@ -127,7 +127,7 @@ def _generated(item: Any) -> DataSpec:
     table.optional_integer("n_cases_per_class", at_least=1)
     table.optional_integer("random_state", at_least=0)
     table.finish()
-    # Half a second that saves a grid of cells that all fail: generate the smallest such dataset now.
+    # Generate the smallest such dataset now: half a second that may save a grid of cells that all fail.
     smallest = make_web_traffic(**{**arguments, "n_cases_per_class": 1})
     if len(smallest) < 2:
         raise ParameterError(f"The generated dataset {name!r} has one class; a classifier needs at least two.")

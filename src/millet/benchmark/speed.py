@@ -1,7 +1,7 @@
-"""Speed: how fast this machine trains and asks each kind of model, from a second's trial on one core.
+"""Speed: how fast this machine trains and queries each kind of model, from a trial of a second on one core.
 
-The unit is a pass: one timepoint of one case through a network, forwards, or what its features take. A training step
-costs something besides, however few timepoints it sees.
+The unit is a pass: one timepoint of one case forwards through a network, or what its features take. A training step
+has a cost of its own on top, however few timepoints it sees.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from millet.nn import MilletNetwork
 from millet.rocket.model import TRANSFORMS
 from millet.rocket_classifier import RocketMilletClassifier
 
-# Forwards, and backwards, which is twice the work.
+# Forwards, and backwards, which is twice as much work.
 PASSES_PER_STEP = 3
-# Cases and timepoints of a batch that keeps a core busy, and of one that mostly costs what every step does.
+# Cases and timepoints of a batch that keeps a core busy, and of one whose cost is mostly that of any step.
 LARGE = (8, 256)
 SMALL = (2, 32)
-# The clocks of some systems tick but sixty times a second.
+# The clocks of some systems tick only sixty times a second.
 CLOCK_SECONDS = 0.06
 
 
@@ -37,7 +37,7 @@ class Work(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """Seconds on one core: of a pass in training, of a training step besides, of a pass in inference."""
+    """Seconds on one core: for a pass in training, for a training step on top, and for a pass in inference."""
 
     training: float
     step: float
@@ -68,7 +68,7 @@ def trial_speed(backbone: str, precision: str = "32-true", n_trials: int = 3) ->
     precision : str
         What training computes in; "bf16-mixed" is tried as such, everything else in single precision.
     n_trials : int
-        The quickest of so many counts.
+        The quickest of this many trials counts.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _speed_of_features(features: str, n_trials: int) -> Speed:
 
 
 def _quickest(work: Callable[[], object], n_trials: int) -> float:
-    """Return the seconds of processor time, not those of others, should the machine be busy."""
+    """Return the seconds of processor time, which do not count other work if the machine is busy."""
     work()  # the first time also sets things up
     found = []
     for _ in range(n_trials):

@@ -1,6 +1,6 @@
-"""Status: what a grid is at, in a line of the terminal that is renewed while cells run.
+"""Status: what a grid is doing, in a line of the terminal that is renewed while cells run.
 
-Workers leave the number of their epoch in the run folder, which those of every backend share.
+Workers leave the number of their epoch in the run folder, which the workers of every backend share.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RENEWAL_SECONDS = 1.0
 
 @final
 class EpochNote:
-    """A callback of a training that leaves word of its epoch in a folder, every two seconds at the most.
+    """A training callback that notes its epoch in a folder, at most every two seconds.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ class EpochNote:
         if time.monotonic() - self._written < NOTE_SECONDS:
             return
         self._written = time.monotonic()
-        with suppress(OSError):  # no training fails for want of a note
+        with suppress(OSError):  # training must not fail for lack of a note
             self._file.write_text(f"epoch {record.epoch + 1}/{self._n_epochs}", encoding="utf-8")
 
 
 def read_note(folder: Path) -> str:
-    """Return what an `EpochNote` has left in a folder; nothing where there is none."""
+    """Return what an `EpochNote` has left in a folder; an empty string where there is none."""
     try:
         return (folder / NOTE).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -58,7 +58,7 @@ def read_note(folder: Path) -> str:
 
 @final
 class StatusLine:
-    """A line on the terminal, where somebody watches one, for as long as the block lasts.
+    """A line on the terminal, if somebody watches one, for as long as the block lasts.
 
     Parameters
     ----------
@@ -95,5 +95,5 @@ class StatusLine:
     def _renew(self) -> None:
         with tqdm(total=0, bar_format="{desc}", leave=False) as bar:
             while not self._ended.wait(RENEWAL_SECONDS):
-                # A line that is longer than the terminal could not be taken back.
+                # A line that is longer than the terminal is wide could not be erased.
                 bar.set_description_str(self._text()[: shutil.get_terminal_size().columns - 1])

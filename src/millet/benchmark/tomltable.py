@@ -1,4 +1,4 @@
-"""Tables of a TOML file, taken apart strictly: wrong types and unknown keys are refused by name."""
+"""Tables of a TOML file, read strictly: wrong types and unknown keys are refused by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millet.errors import ParameterError, lookup
 
 @final
 class Table:
-    """A table whose keys are taken one by one; what is left in the end is unknown.
+    """A table whose keys are taken one by one; keys left at the end are unknown.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Table:
         return self._values.get(key, default)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a string; one that is not empty where there is no default."""
+        """Return a string that is not empty; the key must be there if there is no default."""
         value = self.take(key, default)
         if not isinstance(value, str) or not value:
             found = self._missing(key) if value is None else f"got {value!r}."
@@ -78,12 +78,12 @@ class Table:
         return value
 
     def _missing(self, key: str) -> str:
-        """Say that a key is not there, and which one may have been meant for it."""
+        """Say that a key is missing, and which one may have been meant."""
         meant = get_close_matches(key, [other for other in self._values if other not in self._known], n=1)
         return "it is not there." + (f" There is {meant[0]!r}; should it be called {key!r}?" if meant else "")
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of strings, each one once."""
+        """Return a list of strings without duplicates."""
         values = self.items(key)
         for value in values:
             if not isinstance(value, str) or not value:
@@ -98,13 +98,13 @@ class Table:
         return left
 
     def finish(self) -> None:
-        """Refuse keys that nobody asked for."""
+        """Refuse keys that were never asked for."""
         for key in self._values:
             lookup(f"key in {self.where}", key, self._known)
 
 
 def refuse_duplicates(what: str, names: list[str]) -> None:
-    """Refuse a name that comes twice."""
+    """Refuse a name that occurs twice."""
     twice = [name for position, name in enumerate(names) if name in names[:position]]
     if twice:
         raise ParameterError(f"Duplicate in {what}: {twice[0]!r} is there twice, which would give duplicate cells.")

@@ -1,6 +1,6 @@
 """Work: one cell in, its rows out; whatever goes wrong with it becomes a row that says so.
 
-Runs in a worker: a process of this machine, or of a cluster that sees the same run folder.
+Runs in a worker: a process on this machine, or on a cluster that sees the same run folder.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ONE_CELL = threading.Lock()
 
 
 class CellResult(NamedTuple):
-    """What became of a cell: its rows; or, where no cell can be run any more, why."""
+    """What became of a cell: its rows; and why, where no further cell can be run."""
 
     cell: Cell
     rows: list[Row]
@@ -60,7 +60,7 @@ class CellResult(NamedTuple):
 
 
 def run_cell(job: Job) -> CellResult:
-    """Train the model, or load it where an earlier run has, and evaluate it by every method that is wanted."""
+    """Train the model, or load it if an earlier run has trained it, and evaluate it by every method wanted."""
     _end_with(job.owner)
     rows: list[Row] = []
     fatal = ""
@@ -77,7 +77,7 @@ def run_cell(job: Job) -> CellResult:
 def _rows(job: Job, started: float) -> Iterator[Row]:
     """Yield a row for each method: that of an earlier attempt, one measured now, or that of its failure.
 
-    Raises nothing but the errors that would make every cell fail.
+    Raises only errors that would make every cell fail.
     """
     kept = kept_rows(job.kept)
     left = [method for method in job.cell.methods if method.name not in kept]
@@ -87,7 +87,7 @@ def _rows(job: Job, started: float) -> Iterator[Row]:
         except Exception as error:
             yield from (kept.get(m.name) or _failure(job, m, error, started) for m in job.cell.methods)
             return
-        # Should the dataset have changed amidst the cell, all of it is measured again.
+        # If the dataset has changed in the middle of the cell, all of it is measured again.
         kept = {name: row for name, row in kept.items() if not Fingerprints.of(row).differing(fingerprints)}
         left = [method for method in job.cell.methods if method.name not in kept]
     yield from (kept[method.name] for method in job.cell.methods if method not in left)
@@ -107,7 +107,7 @@ class _Prepared(NamedTuple):
 
 
 def _prepared(job: Job) -> _Prepared:
-    """Return the trained model, the test split, and what tells whether other rows are of the same cases."""
+    """Return the trained model, the test split, and what tells whether other rows come from the same cases."""
     PeakMemory.start()
     train, test = _splits(job.cell.data, job.path, job.call)
     if train.y is None or test.y is None:
@@ -132,7 +132,7 @@ def _fingerprint(X: Series, y: NDArray[Any]) -> str:
 
 
 def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset, started: float) -> Row:
-    """Return the row of a method; cases are kept for pictures besides."""
+    """Return the row of a method, and keep cases for pictures."""
     row = {**identity(job, method.name), "status": "done", "error": "", **_training_facts(classifier)}
     row |= measure(classifier, test, method, job.metrics)
     row |= _keep_pictures(job, method, classifier, test)
@@ -140,7 +140,7 @@ def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test
 
 
 def _keep_pictures(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:
-    """Keep cases for pictures, or return why there are none: what was measured is worth its row without them."""
+    """Keep cases for pictures, or return why there are none: measurements deserve a row even without them."""
     try:
         return keep_pictures(job, method, classifier, test)
     except Exception as error:
@@ -153,7 +153,7 @@ _latest: tuple[Any, tuple[Dataset, Dataset]] | None = None
 
 
 def _splits(data: DataSpec, path: Path | None, call: str) -> tuple[Dataset, Dataset]:
-    """Load a dataset, unless it is the one of the cell before."""
+    """Load a dataset, unless it is that of the previous cell."""
     global _latest
     if _latest is None or _latest[0] != (data, path, call):
         _latest = None
@@ -164,11 +164,11 @@ def _splits(data: DataSpec, path: Path | None, call: str) -> tuple[Dataset, Data
 def _trained(job: Job, cases: _Cases, *, is_wanted_anew: bool = True) -> EvidenceClassifier:
     folder = job.model_folder
     job.checkpoints.mkdir(parents=True, exist_ok=True)
-    # A worker that was given up for lost may still be at it; the second one finds the first one's model.
+    # A worker that was given up for lost may still be training; the second one then finds the first one's model.
     with locked(job.checkpoints.with_suffix(".lock")):
         if (folder / "model.json").exists():
             found = _loaded(folder)
-            # One of other cases is replaced where its rows were removed to run it again, not where they are there.
+            # A model of other cases is replaced if its rows were removed to run it again, not if they are there.
             if not is_wanted_anew or found.training_summary_["fingerprint"] == cases.fingerprint:
                 return found
         classifier = _untrained(job, len(cases.y))
@@ -181,13 +181,13 @@ def _trained(job: Job, cases: _Cases, *, is_wanted_anew: bool = True) -> Evidenc
 def _loaded(folder: Path) -> EvidenceClassifier:
     classifier = load_classifier(folder)
     for single in _singles(classifier):
-        # A network computes with as many threads as torch; others are told.
+        # A network computes with as many threads as torch has; other models must be told.
         single.set_params(n_jobs=torch.get_num_threads(), verbose=0)
     return classifier
 
 
 def _singles(classifier: EvidenceClassifier) -> list[EvidenceClassifier]:
-    """Return the classifiers that an average consists of, those of averages in it too; else the one itself."""
+    """Return the classifiers that an average consists of, nested averages included; else the classifier itself."""
     if not isinstance(classifier, AveragedClassifier):
         return [classifier]
     return [single for part in classifier.classifiers_ for single in _singles(part)]
@@ -248,7 +248,7 @@ def _training_facts(classifier: EvidenceClassifier) -> Row:
     for single in _singles(classifier):
         if isinstance(single, MilletClassifier):
             n_epochs += sum(single.training_summary_["n_epochs"])
-            # The last record of each network: its `seconds` went on counting where a training was resumed.
+            # The last record of each network: its `seconds` kept counting where a training was resumed.
             last = single.history_[-len(single.networks_) :]
             seconds += sum(record.seconds for record in last)
             core_seconds += sum(math.nan if record.core_seconds is None else record.core_seconds for record in last)
@@ -294,7 +294,7 @@ def _threads(n_threads: int | None) -> Iterator[None]:
 
 @functools.cache
 def _end_with(owner: int | None) -> None:
-    """End this worker when the process that started it has: nobody would take its results."""
+    """End this worker when the process that started it has ended: nobody would take its results."""
     if owner is None or owner == os.getpid():
         return
 
@@ -304,5 +304,5 @@ def _end_with(owner: int | None) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-    # Its own is a lock among processes, which is reported as leaked where a worker is killed.
+    # The default is a lock between processes, which is reported as leaked when a worker is killed.
     tqdm.set_lock(threading.RLock())
