@@ -1,6 +1,6 @@
 """Reporting: a model's explanation of a dataset as a page, with the scores that need no further forward pass.
 
-In:  a fitted classifier, what it said, and the dataset it said it about.
+In:  a fitted classifier, its explanation, and the dataset that this is about.
 Out: an HTML file, by `millet.viewer`; used by the commands ``millet explain`` and ``millet demo``.
 """
 
@@ -17,7 +17,7 @@ from millet.evaluation import evaluate
 from millet.explanation import Explanation
 from millet.viewer import model_facts, write_report
 
-# All that can be read off an explanation; AOPCR and the like ask the model about thousands of changed series.
+# All that can be read off an explanation; AOPCR and the like query the model about thousands of changed series.
 PREDICTION_METRICS = ("accuracy", "balanced_accuracy", "auroc", "loss")
 
 
@@ -27,16 +27,16 @@ def report_run(
     explanation: Explanation,
     dataset: Dataset,
 ) -> Path:
-    """Write the report of what a classifier said about a dataset.
+    """Write a report on what a classifier said about a dataset.
 
     Parameters
     ----------
     path : path-like
         The HTML file.
     classifier : MilletClassifier, RocketMilletClassifier or AveragedClassifier
-        Who said it.
+        The classifier.
     explanation : Explanation
-        What it said; its `cases` are numbers of cases of the dataset.
+        What it said; its `cases` are numbers of cases in the dataset.
     dataset : Dataset
         All cases.
 
@@ -59,7 +59,7 @@ def report_run(
 def quick_scores(explanation: Explanation, dataset: Dataset) -> dict[str, float | int | str]:
     """Return the row of `millet.evaluate` with the metrics for which the explanation is enough.
 
-    Empty without labels, or where a label is none of the model's classes: the loss of such a case is not defined.
+    Empty without labels, or if a label is not one of the model's classes: the loss of such a case is not defined.
     """
     if dataset.y is None or not np.isin(dataset.y, explanation.classes).all():
         return {}

@@ -1,4 +1,4 @@
-"""Reports of a benchmark: rows in, the paper's tables and figures out, ours beside the published ones.
+"""Reports on a benchmark: rows in, the paper's tables and figures out, ours beside the published ones.
 
 In:  a run folder, which `millet.benchmark` wrote; published results where the user has them.
 Out: Markdown, plain text and PNG files. Nothing here needs the networks.

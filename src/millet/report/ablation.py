@@ -53,7 +53,7 @@ def ablation_section(run: Run, published: Published) -> Section:
 def step_means(
     run: Run, metric: str, backbone: str = PAPER_BACKBONE
 ) -> tuple[list[float | None], list[float | None]]:
-    """Return the means of all steps over the datasets of a run, ours and the paper's, which has one backbone."""
+    """Return the means of all steps over the datasets of a run: ours, and the paper's, which has one backbone."""
     names, paper = _datasets(run), paper_table(f"ablation_{metric}")
     numbers = range(1, len(STEPS) + 1)
     ours = [mean([_value(run, name, number, metric, backbone) for name in names]) for number in numbers]
@@ -67,7 +67,7 @@ def _datasets(run: Run) -> list[str]:
 
 
 def _backbones(run: Run) -> list[str]:
-    """Return the backbones of models that are steps; that of the paper where there are none."""
+    """Return the backbones of models that are steps; the paper's where there are none."""
     models = [model for model in run.models if _step_of(model) is not None]
     return list(dict.fromkeys(model.split("-")[1] for model in models)) or [PAPER_BACKBONE]
 
@@ -112,7 +112,7 @@ def _value(run: Run, dataset: str, step: int, metric: str, backbone: str) -> flo
     if step < len(STEPS):
         model = _model(run, step, backbone)
         return None if model is None else run.single(dataset, model, metric)
-    # The last step puts the models of the one before together.
+    # The last step combines the models of the one before.
     models = (model for number in (step, step - 1) if (model := _model(run, number, backbone)) is not None)
     return next((value for model in models if (value := run.ensemble(dataset, model, metric)) is not None), None)
 

@@ -21,7 +21,7 @@ from millet.report.training import powers_of_ten
 from millet.report.ucr import ucr_datasets
 from millet.statistics import chance_inside, chance_of_so_few, run_spread
 
-# Fewer inside than this often by chance alone are too few.
+# Too few lie inside if as few or fewer would by chance with a probability below this.
 RARE = 0.05
 
 
@@ -44,7 +44,7 @@ def _within_spread(
 ) -> Callable[[Sequence[Run], Published], Finding | None]:
     """Judge whether our single models lie within the authors' spread, model by model and dataset by dataset.
 
-    Of several runs that have the same cell, the first counts.
+    If several runs have the same cell, the first counts.
     """
 
     def judge(runs: Sequence[Run], published: Published) -> Finding | None:
@@ -62,7 +62,7 @@ def _within_spread(
 
 
 def _placed(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Finding | None:
-    """Judge how many of our means lie within the spread of the authors' runs, beside how many do by chance."""
+    """Judge how many of our means lie within the spread of the authors' runs, compared with how many do by chance."""
     if not pairs:
         return None
     places: Counter[str] = Counter()

@@ -23,11 +23,11 @@ from millet.report.rows import OWN, Run
 from millet.report.ucr import ucr_datasets
 
 KITCHEN = "LargeKitchenAppliances"
-MANY_TIMES = 100  # what at least counts as hundreds
+MANY_TIMES = 100  # the least that counts as hundreds
 
 
 def _gain(run: Run, published: Published, cells: Sequence[tuple[str, str]], metric: str) -> tuple[float, str]:
-    """Return by how much Conjunctive is above GAP on average over datasets and backbones: ours, and the authors'."""
+    """Return how far Conjunctive is above GAP on average over datasets and backbones: ours, and the authors'."""
     pairs = [
         [(dataset, f"{pooling}-{backbone}") for pooling in ("conjunctive", "gap")] for dataset, backbone in cells
     ]
@@ -60,7 +60,7 @@ def _above_gap_on_ucr(metric: str) -> Callable[[Run, Published], Finding | None]
 
 
 def _above_gap_on_traffic(metric: str) -> Callable[[Run, Published], Finding | None]:
-    """Judge whether Conjunctive is on average of all backbones at least as good as GAP, whose evidence is CAM."""
+    """Judge whether Conjunctive, averaged over all backbones, is at least as good as GAP, whose evidence is CAM."""
 
     def judge(run: Run, published: Published) -> Finding | None:
         cells = [(WEB_TRAFFIC.name, backbone) for backbone in BACKBONES]
@@ -132,7 +132,7 @@ def _is_sparser_side_by_side(run: Run, published: Published) -> Finding | None:
 
 
 def _leads_side_by_side(run: Run, published: Published) -> Finding | None:
-    """Judge whether the evidence of the paper's best model is better than SHAP's of it."""
+    """Judge whether the own evidence of the paper's best model is better than SHAP's for it."""
     found = run.beside_own(KITCHEN, BEST, "aopcr", "shap")
     if found is None:
         return None

@@ -1,6 +1,6 @@
 """Side by side: CAM, SHAP and the models' own evidence on the same cases, with their perturbation curves (Fig. 7).
 
-In:  `Run`, whose rows tell of examples; the evidence that is kept beside them, and the dataset for their series.
+In:  `Run`, whose rows describe examples; the evidence that is kept beside them, and the dataset for their series.
 Out: one `Section`. Tables follow from rows alone, pictures need the files and the dataset.
 """
 
@@ -49,9 +49,9 @@ class Explainer:
     Attributes
     ----------
     row : Row
-        What was measured of it.
+        What was measured for it.
     name : str
-        The method's, and the model's where the method explains several.
+        The method's name, and the model's where the method explains several.
     examples : mapping of int to Example
         By the number of the case.
     """
@@ -61,7 +61,7 @@ class Explainer:
     examples: Mapping[int, Example]
 
     def load(self, folder: Path) -> Explanation | None:
-        """Return the evidence of the cases, or None where the file is gone or damaged, or of other cases."""
+        """Return the evidence for the cases, or None where the file is gone, damaged, or about other cases."""
         path = examples_file(folder, self.row.dataset, self.row.model, self.row.method)
         kept = readable(path) if path.is_file() else None
         return kept if kept is not None and kept.cases.tolist() == list(self.examples) else None
@@ -71,7 +71,7 @@ def explainers_of(run: Run, dataset: str) -> list[Explainer]:
     """Return all explanations of a dataset's kept cases, in the paper's order: CAM, SHAP, others, MILLET."""
     found = [(row, examples) for row in run.done if row.dataset == dataset and (examples := examples_of(row))]
     with_cam = {row.model for row, _ in found if row.method == "cam"}
-    # What a model with GAP says of itself is its class activations.
+    # The own explanation of a model with GAP is its class activations.
     found = [(row, examples) for row, examples in found if row.method != OWN or row.model not in with_cam]
     titles = [_title(row) for row, _ in found]
     named = [
@@ -90,7 +90,7 @@ def _title(row: Row) -> str:
     if row.method != OWN:
         return row.method
     if not has_networks(row.content.get("backbone") or row.model):
-        return model_title(row.model)  # the paper's methods are of networks
+        return model_title(row.model)  # the paper's methods are for networks
     pooling = row.content.get("pooling")
     return CAM if pooling == "gap" else MILLET if pooling in MILLET_POOLINGS else model_title(row.model)
 
@@ -117,19 +117,19 @@ def comparison_section(run: Run, published: Published, path: str | os.PathLike[s
 
 
 def _test_split(run: Run, name: str, path: str | os.PathLike[str] | None, fingerprint: Any) -> Dataset | None:
-    """Return the test split, generated where the experiment says so; None where it is not at hand or another one."""
+    """Return the test split, generated where the experiment says so; None where it is not at hand, or differs."""
     listed = run.experiment.get("datasets")
     specs = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     generator = next((item.get("generator") for item in specs if item.get("name") == name), None)
     try:
         _, test = make_web_traffic_splits(**generator) if generator else load_dataset(name, path)
-    except (ValueError, TypeError, OSError):  # whatever a damaged description or file brings about
+    except (ValueError, TypeError, OSError):  # whatever a damaged description or file causes
         return None
     return test if test.y is not None and split_fingerprint(test.X, test.y) == fingerprint else None
 
 
 def _shown_cases(explainers: Sequence[Explainer]) -> list[int]:
-    """Return of each class the first case that all models got right, else the first; as many as a picture holds."""
+    """Return for each class the first case that all models got right, else the first; as many as a picture holds."""
     if not explainers:
         return []
     common = set.intersection(*(set(one.examples) for one in explainers))

@@ -37,8 +37,8 @@ def multiplications(
 ) -> int:
     """Count the multiplications that a pooling makes for one case, counted as in App. E.4 of the paper.
 
-    A linear layer of d inputs and o outputs takes t d o, an attention head t d a + t a, a weighting or an average
-    n l for n vectors of length l.
+    A linear layer with d inputs and o outputs takes t d o, an attention head t d a + t a, a weighting or an average
+    of n vectors of length l takes n l.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def plot_multiplications(
     Returns
     -------
     matplotlib Figure or SubFigure
-        Dashed: the means of the paper's datasets.
+        Dashed lines mark the means of the paper's datasets.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def plot_multiplications(
         for ax in panels[:, 0]:
             ax.set_ylabel("multiplications, millions", fontsize=SMALL)
         handles, labels = panels[0, 0].get_legend_handles_labels()
-        # Only our own layout makes room outside.
+        # Only our own layout makes room outside the axes.
         loc: Literal["outside upper center", "upper center"] = "upper center" if figure else "outside upper center"
         canvas.legend(handles, labels, fontsize=SMALL, frameon=False, loc=loc, ncols=len(labels))
     return canvas
@@ -115,7 +115,7 @@ def _draw_curves(ax: Axes, along: Sequence[int], sizes: Sequence[tuple[int, int]
     for number, (pooling, title) in enumerate(POOLINGS.items(), start=1):
         counts = [multiplications(pooling, *size) / 1e6 for size in sizes]
         (curve,) = ax.plot(along, counts, color=CHANNELS[number], linewidth=1.2, label=_title(pooling, title))
-        if pooling == "attention":  # dots above what it lies on
+        if pooling == "attention":  # dots on top of the line that it coincides with
             curve.set(linestyle=(0, (1, 1.5)), linewidth=2.0, zorder=3)
     ax.axvline(mean, color=FAINT, linewidth=0.8, linestyle="--")
     ax.tick_params(labelsize=SMALL - 1)

@@ -29,7 +29,7 @@ def parameters_section(run: Run, published: Published) -> Section:
         ours, paper = _parameters(run, name, model)
         if ours is None:
             continue
-        # The classes of a dataset are among what decides it.
+        # The number depends on the classes of a dataset, among other things.
         paper = paper if name == DATASET else None
         agrees = NONE if paper is None else "yes" if abs(ours - paper) <= TO_THE_HUNDRED else "no"
         n_of_the_paper += model in MODELS
@@ -41,7 +41,7 @@ def parameters_section(run: Run, published: Published) -> Section:
 
 
 def parameters_agree(run: Run) -> list[bool]:
-    """Return of each model that was run on the paper's dataset whether its number of parameters is the paper's."""
+    """Return for each model that was run on the paper's dataset whether its number of parameters is the paper's."""
     pairs = [_parameters(run, DATASET, model) for model in MODELS]
     return [abs(ours - paper) <= TO_THE_HUNDRED for ours, paper in pairs if ours is not None and paper is not None]
 
@@ -103,7 +103,7 @@ def _times(name: str, part: str, title: str, found: dict[str, list[float]], more
 
 
 def _above(gap: list[float], times: list[float]) -> str:
-    """Return how much longer than GAP, in percent, unless that is less than the runs differ among themselves."""
+    """Return how much longer than GAP it takes, in percent, unless runs differ more among themselves."""
     difference = fmean(times) - fmean(gap)
     noise = sum(stdev(some) for some in (gap, times) if len(some) > 1)
     return (
@@ -126,7 +126,7 @@ def shap_times(run: Run) -> tuple[float | None, float | None]:
 
 
 def inference_above_gap(run: Run) -> tuple[float | None, float | None]:
-    """Return how much longer than with GAP a prediction takes at most, in percent: ours, and the paper's."""
+    """Return how much longer a prediction takes than with GAP, at most, in percent: ours, and the paper's."""
     name, paper = _dataset(run)[0], paper_table("run_time")
     times = {
         pooling: mean([_per_case(row, "inference", 1) for row in _rows(run, name, pooling, OWN)])
@@ -150,7 +150,7 @@ def _shap_note(run: Run) -> tuple[str, ...]:
 
 
 def _dataset(run: Run) -> tuple[str, tuple[str, ...]]:
-    """Return the paper's dataset; in a run without it, the first there is."""
+    """Return the paper's dataset; in a run without it, the first one."""
     if DATASET in run.datasets or not run.datasets:
         return DATASET, ()
     return run.datasets[0], (f"{DATASET} was not run: these are of {run.datasets[0]} and can't be compared.",)

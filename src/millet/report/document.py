@@ -45,7 +45,7 @@ SECTIONS: dict[str, Callable[[Run, Published], Section]] = {
     "run_time": run_time_section,
     "complexity": complexity_section,
 }
-# A table that an experiment file lists, and the section it stands in; a section's own name stands for all its tables.
+# A table that an experiment file lists, and the section it is in; a section's own name stands for all its tables.
 TABLES = {
     "webtraffic_prediction": "webtraffic",
     "webtraffic_interpretability": "webtraffic",
@@ -77,7 +77,7 @@ class Report:
     Attributes
     ----------
     path : Path
-        The Markdown file; pictures lie beside it.
+        The Markdown file; pictures are beside it.
     pictures : tuple of Path
         The PNG files.
     text : str
@@ -105,11 +105,11 @@ def write_report(
     published : path-like, optional
         Folder with the authors' and the bake-off's per-dataset results; see `millet.report.published`.
     out : path-like, optional
-        Where to write; by default the folder ``report`` inside the run folder. Pictures that an earlier report in
-        it shows, and this one does not, are removed.
+        Where to write; by default the folder ``report`` inside the run folder. Pictures that an earlier report there
+        shows and this one does not are removed.
     path : path-like, optional
-        Folder with datasets, as for `millet.load_dataset`; from them come the balance of their classes, and the
-        series of cases that are shown.
+        Folder with datasets, as for `millet.load_dataset`; the balance of their classes and the series of the cases
+        that are shown come from them.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def write_report(
     DatasetNotFoundError
         If there is no run, no folder of published results, or no folder `path`.
     DatasetFormatError
-        If a file holds something else.
+        If a file has another content.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def write_report(
 
 
 def _pictures_of(page: Path) -> set[Path]:
-    """Return the files that an earlier report shows as `shown_picture` does; whatever else lies there is not ours."""
+    """Return the files that an earlier report shows as `shown_picture` does; whatever else is there is not ours."""
     if not page.is_file():
         return set()
     ours = r"^!\[(.+)\]\((\w[\w.-]*\.png)\)\n\n\1$"
@@ -159,9 +159,9 @@ def _pictures_of(page: Path) -> set[Path]:
 
 
 def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the sections that a run's report has, and what to say of those nobody knows.
+    """Return the sections that a run's report has, and what to say about unknown ones.
 
-    The experiment's list ``tables`` decides; where it has none, its name; else what its rows are of.
+    The experiment's list ``tables`` decides; where it has none, its name; else what its rows are about.
     """
     listed = run.experiment.get("tables")
     if isinstance(listed, list) and listed:
@@ -220,7 +220,7 @@ def shown_picture(picture: Picture, file: str) -> str:
 
 
 def run_facts(run: Run) -> str:
-    """Return in one line how much of its plan a run has done, and how."""
+    """Return one line on how much of its plan a run has done, and how."""
     recipes = sorted({row.recipe for row in run.done} - {""})
     precisions = sorted({str(row.content["precision"]) for row in run.done if row.content.get("precision")})
     tier = run.experiment.get("tier")
@@ -237,7 +237,7 @@ def run_facts(run: Run) -> str:
 
 
 def _progress(run: Run) -> list[str]:
-    """Say how many trainings and ensembles there are, of how many that were planned."""
+    """Say how many trainings and ensembles there are, and how many were planned."""
     progress = progress_of(run)
     parts = [_so_many(*progress.trainings, "training")]
     if not progress.trainings.planned or progress.ensembles.planned:
@@ -246,7 +246,7 @@ def _progress(run: Run) -> list[str]:
 
 
 def _so_many(found: int, planned: int, word: str) -> str:
-    """Say how many there are, and of how many where that is known."""
+    """Say how many there are, and out of how many where that is known."""
     return f"{found} of {counted(planned, word)}" if planned else counted(found, word)
 
 

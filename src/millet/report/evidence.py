@@ -1,6 +1,6 @@
-"""Evidence: cases of WebTraffic with what a model said of them, kept beside its rows (Fig. 3 and 4, App. E.1).
+"""Evidence: cases of WebTraffic with what a model said about them, kept beside its rows (Fig. 3 and 4, App. E.1).
 
-In:  an `Explanation` of the test split; later the run folder, in which some cases of it are kept.
+In:  an `Explanation` of the test split; later the run folder, in which some of its cases are kept.
 Out: files ``evidence/<dataset>-<case>.npz``, a few dozen kilobytes each, and the pictures of a report.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FOLDER = "evidence"
 MISSED = "Peak"  # the paper's hardest class
 PANELS, SIDE_BY_SIDE = 3, 2
-# A mean score that is a smaller part of the largest score of the same class is called next to nothing.
+# A mean score that is a smaller fraction of the largest score of the same class is called next to nothing.
 FAINT_PART = 0.05
 
 
@@ -39,15 +39,15 @@ def choose_cases(explanation: Explanation, test: WebTraffic) -> tuple[int, ...]:
     Parameters
     ----------
     explanation : Explanation
-        Of the whole test split.
+        That of the whole test split.
     test : WebTraffic
         The test split.
 
     Returns
     -------
     tuple of int
-        Of each class the surest right case; of the peaks that were missed, those whose region was found best,
-        middling and least.
+        For each class, the right case that the model is surest of; of the peaks that were missed, those whose region
+        was found best, middling and worst.
     """
     predicted, names = explanation.predicted, np.array(test.class_names)[_codes(test)]
     sureness = explanation.probabilities.max(axis=1)
@@ -62,14 +62,14 @@ def choose_cases(explanation: Explanation, test: WebTraffic) -> tuple[int, ...]:
 
 
 def save_evidence(folder: Path, explanation: Explanation, test: WebTraffic) -> tuple[Path, ...]:
-    """Keep the cases that are worth a picture beside the rows, instead of those that were kept before.
+    """Keep the cases that are worth a picture beside the rows, replacing those that were kept before.
 
     Parameters
     ----------
     folder : Path
         The run folder.
     explanation : Explanation
-        Of the whole test split.
+        That of the whole test split.
     test : WebTraffic
         The test split.
     """
@@ -110,7 +110,7 @@ def readable(path: Path) -> Explanation | None:
 
 
 def evidence_pictures(folder: Path) -> tuple[Picture, ...]:
-    """Return pictures of the cases that are kept in a run folder: right ones side by side, missed ones each alone."""
+    """Return pictures of the cases that are kept in a run folder: right ones side by side, missed ones separately."""
     kept = load_evidence(folder)
     if not kept:
         return ()
@@ -162,7 +162,7 @@ def _missed(case: int, found: Explanation, test: WebTraffic) -> Picture:
 
 
 def _says(score: float, largest: float) -> str:
-    """Return what a mean score says about a class, beside the largest of the class's scores, whatever its sign."""
+    """Return what a mean score says about a class, compared with the largest of its scores, whatever the sign."""
     if abs(score) <= FAINT_PART * largest:
         return "says next to nothing, on the whole, about"
     return "speaks for" if score > 0 else "speaks against"

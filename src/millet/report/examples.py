@@ -1,8 +1,8 @@
 """Examples: test cases that a benchmark keeps, so that explanations of them can be shown side by side.
 
 In:  an `Explanation` of some test cases and their perturbation curves; later the rows and the run folder.
-Out: what rows say of these cases; files ``examples/<dataset>/<model>/<method>.npz`` with the evidence, but without
-     series, which are the dataset's. Read by `millet.report.comparison`.
+Out: what rows say about these cases; files ``examples/<dataset>/<model>/<method>.npz`` with the evidence, but without
+     series, which are in the dataset. Read by `millet.report.comparison`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def choose_examples(y: ArrayLike, n_each: int) -> NDArray[np.intp]:
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """What a row says of one test case.
+    """What a row says about one test case.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Example:
     label, predicted : str
         The true class, and what the model took it for.
     curve, random_curve : sequence of float
-        Change of the predicted class's logit as timepoints go: in the explanation's order, and in random ones.
+        Change of the predicted class's logit as timepoints are removed, in the explanation's and in random orders.
     """
 
     case: int
@@ -58,12 +58,12 @@ class Example:
 
     @property
     def aopcr(self) -> float:
-        """The area between both curves."""
+        """The area between the two curves."""
         return float(aopc(self.curve) - aopc(self.random_curve))
 
 
 def describe_examples(explanation: Explanation, y: ArrayLike, found: Faithfulness) -> list[dict[str, Any]]:
-    """Return what a row says of some cases, as JSON can hold it.
+    """Return what a row says about some cases, in a form that JSON can hold.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def examples_file(folder: Path, dataset: str, model: str, method: str) -> Path:
 
 
 def examples_of(row: Row) -> dict[int, Example]:
-    """Return the cases that a row tells of; none where what it tells makes no sense."""
+    """Return the cases that a row describes; none where the description makes no sense."""
     listed = row.content.get(KEY)
     try:
         found = [Example(**item) for item in listed] if isinstance(listed, list) else []

@@ -1,4 +1,4 @@
-"""False negatives: which classes are missed, what for, and whether the region was found all the same (App. E.1).
+"""False negatives: which classes are missed, what they are taken for, and whether the region was found (App. E.1).
 
 In:  `Run`, whose rows carry accuracies and errors by class, and the evidence that is kept beside them.
 Out: one `Section`.
@@ -32,7 +32,7 @@ def false_negatives_section(run: Run, published: Published) -> Section:
         return Section(TITLE, notes=(missing, *dataset_notes(run, name)))
     found = _means([row.content for row in rows], "missed_ndcg_at_n")
     several = f" Means of {len(rows)} single models; those taken for others are counted together."
-    # Of generated cases the paper says nothing.
+    # The paper says nothing about generated cases.
     paper = {label: (_paper(label),) if is_published(name) else () for label in accuracy}
     table = Table(
         f"{name}: {model_title(MODEL)} by class",

@@ -1,4 +1,4 @@
-"""The field: our models among the classifiers of the paper, on the datasets that all have.
+"""The field: our models among the classifiers of the paper, on the datasets that all of them have.
 
 In:  `Run` and `Published`.
 Out: `Field`, read by `millet.report.ranking` and `millet.report.properties`.
@@ -29,13 +29,13 @@ class Field:
     classifiers : tuple of str
         Models, then the state of the art.
     ours : tuple of bool
-        Whether a classifier's results are this run's; else they are published ones.
+        Whether a classifier's results are from this run; else they are published ones.
     datasets : tuple of str
         Those on which all have a result.
     values : ndarray of shape (n_datasets, n_classifiers)
         Results.
     of_singles : tuple of str
-        Datasets on which ours are means of single models, because not all of ours have an ensemble there.
+        Datasets on which our results are means of single models, because not all our models have an ensemble there.
     """
 
     classifiers: tuple[str, ...]
@@ -50,12 +50,12 @@ class Field:
         return column
 
     def title(self, classifier: str) -> str:
-        """Return a classifier's name for tables and pictures, which says so where some results are ours, some not."""
+        """Return a classifier's name for tables and pictures, marked as ours if others are not."""
         is_ours = self.ours[self.classifiers.index(classifier)] and not all(self.ours)
         return f"{model_title(classifier)}{' (ours)' if is_ours else ''}"
 
     def narrowed(self, classifiers: Sequence[str]) -> Field:
-        """Return these classifiers alone, in this order."""
+        """Return only these classifiers, in this order."""
         places = [self.classifiers.index(name) for name in classifiers]
         ours = tuple(self.ours[place] for place in places)
         return replace(self, classifiers=tuple(classifiers), ours=ours, values=self.values[:, places])
@@ -67,13 +67,13 @@ class Field:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to say where ours are not of ensembles."""
+        """What to say where our results are not those of ensembles."""
         notes = singles_notes(len(self.of_singles), len(self.datasets))
         return (*notes, "Published ones of the authors are ensembles.") if notes and not all(self.ours) else notes
 
 
 def singles_notes(n_single: int, n_datasets: int) -> tuple[str, ...]:
-    """Say on how many datasets results are of single models."""
+    """Say on how many datasets results are those of single models."""
     if not n_single:
         return ()
     where = "all" if n_single == n_datasets else f"{n_single} of {n_datasets}"
@@ -89,21 +89,20 @@ def gather_field(
     *,
     with_ours: bool = True,
 ) -> Field:
-    """Put our results in the place of the authors' where this run has them.
+    """Gather results, with ours in place of the authors' where this run has them.
 
     Parameters
     ----------
     run, published : Run, Published
         Where results come from.
     models : sequence of str
-        The models that belong to the field, the paper's or others of ours; those that nobody has results of are left
-        out.
+        The models that belong to the field, the paper's or others of ours; those without any results are left out.
     datasets : sequence of str
         The datasets to look at.
     metric : str
         The result.
     with_ours : bool
-        False for the published results alone, on the same datasets.
+        False for the published results only, on the same datasets.
 
     Returns
     -------
@@ -134,9 +133,9 @@ def gather_field(
 
 
 def _covering(run: Run, models: Sequence[str], datasets: Sequence[str], metric: str) -> list[str]:
-    """Return our models with results on at least half as many datasets as the one with most.
+    """Return our models with results on at least half as many datasets as the model with the most.
 
-    A model that the benchmark has only begun with would leave the others next to nothing to be compared on.
+    A model that the benchmark has only just begun would leave hardly any datasets to compare the others on.
     """
     counts = {model: sum(run.has(name, model, metric) for name in datasets) for model in models}
     most = max(counts.values(), default=0)

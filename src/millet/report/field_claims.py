@@ -1,4 +1,4 @@
-"""Field claims: what the paper says of its best model among other classifiers, and whether our runs say the same.
+"""Field claims: what the paper says about its best model among other classifiers, and whether our runs agree.
 
 In:  `Run`, `Published`, and the datasets' files where they are at hand.
 Out: `field_claims`, which `millet.report.judging` turns into rows of a table.
@@ -29,7 +29,7 @@ GAP = RIVALS[0]
 
 
 class _Said(NamedTuple):
-    """What a field says, and of each part of the claim whether it holds."""
+    """What a field says, and whether each part of the claim holds."""
 
     text: str
     held: Sequence[bool]
@@ -38,12 +38,12 @@ class _Said(NamedTuple):
 def field_claims(path: str | os.PathLike[str] | None = None) -> dict[str, Statement]:
     """Return the statements on the paper's best model among others, by the keys of their reasons.
 
-    Each is judged by the run that covers most datasets.
+    Each is judged by the run that covers the most datasets.
 
     Parameters
     ----------
     path : path-like, optional
-        Folder with datasets, from which comes the balance of their classes.
+        Folder with datasets, which the balance of classes is read from.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _wins_where_imbalanced(
 
 
 def _of_most(field: Field, counts: Sequence[int], n_datasets: int, published_as: str) -> Finding:
-    """Judge whether counts, one a rival, are of more than half of the datasets."""
+    """Judge whether the counts, one per rival, are more than half of the datasets."""
     rivals, paper = field.classifiers[1:], paper_table("comparisons")
     theirs = [shown(paper.value(published_as, rival, "count"), 0) for rival in rivals]
     n_theirs = shown(paper.value(published_as, rivals[0], "n_datasets"), 0)
@@ -153,7 +153,7 @@ def _beside_the_published(
     gather: Callable[[Run, Published], Field],
     say: Callable[[Field], _Said | None],
 ) -> Finding | None:
-    """Judge our field, and say the same of the published one, of all datasets."""
+    """Judge our field, and say what the published one shows on all datasets."""
     found = None if ours is None else say(ours)
     if found is None:
         return None
@@ -162,7 +162,7 @@ def _beside_the_published(
 
 
 def _widest(runs: Sequence[Run], gather: Callable[[Run], Field | None], *ours: str) -> Field | None:
-    """Return of the fields in which these classifiers are ours the one with most datasets."""
+    """Return the field with the most datasets among those in which these classifiers are ours."""
     fields = [
         field
         for run in runs

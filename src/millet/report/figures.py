@@ -40,12 +40,12 @@ def plot_trade_off(
     labels: tuple[str, str] = ("accuracy", "AOPCR"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw models by two aims, both the higher the better, and the Pareto front.
+    """Draw models by two results, higher being better for both, and the Pareto front.
 
     Parameters
     ----------
     points : mapping of str to (float, float)
-        For each model its two results.
+        The two results of each model.
     labels : tuple of str
         What the results are.
     ax : matplotlib Axes, optional
@@ -93,7 +93,7 @@ def plot_head_to_head(
     ours, theirs : arrays of shape (n_datasets,)
         Results, the higher the better.
     datasets : sequence of str
-        What the datasets are called; the two with the greatest differences are named.
+        The names of the datasets; the two with the greatest differences are labelled.
     names : tuple of str
         The two classifiers.
     ax : matplotlib Axes, optional
@@ -139,11 +139,11 @@ def plot_bins(
     Parameters
     ----------
     ranges : sequence of str
-        What the bins are called.
+        The names of the bins.
     ranks : mapping of str to sequence of float
-        For each classifier one average rank a bin.
+        One average rank per bin for each classifier.
     label : str
-        What the bins are of.
+        What the datasets are binned by.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 

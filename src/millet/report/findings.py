@@ -24,14 +24,14 @@ from millet.statistics.ranks import TIE_DECIMALS
 
 TITLE = "The published figures"
 PREDICTION = ("accuracy", "balanced_accuracy", "auroc", "loss")
-# These say 0 or 1 instead of probabilities.
+# These give 0 or 1 instead of probabilities.
 CRISP = ("Hydra-MR", "RDST", "WEASEL-D")
 CLIP = 0.01
 PRINTED = 0.0006  # half of the paper's last digit, and a little for the rounding of ours
 
 
 def findings_section(published: Published) -> Section:
-    """Return where the paper's tables and the published per-dataset results agree, and where they can't.
+    """Return where the paper's tables and the published per-dataset results agree, and where they can't agree.
 
     Parameters
     ----------

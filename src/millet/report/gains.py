@@ -1,7 +1,7 @@
 """Gains: on each dataset, how much better one classifier does than others (App. E.2).
 
 In:  plain arrays.
-Out: a matplotlib figure, a new one or that which was given.
+Out: a matplotlib figure, a new one or the one that was given.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def plot_gains(
     name: str = "ours",
     figure: FigureBase | None = None,
 ) -> FigureBase:
-    """Draw a classifier beside each rival: both results above, the gain below, the greatest gain first.
+    """Draw a classifier beside each rival: both results above, the gain below, with the greatest gain first.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def plot_gains(
     rivals : mapping of str to array of shape (n_datasets,)
         Results of others; one column of panels each.
     datasets : sequence of str
-        What the datasets are called.
+        The names of the datasets.
     name : str
         The classifier that is compared.
     figure : matplotlib Figure or SubFigure, optional

@@ -1,7 +1,7 @@
-"""Judging: what our runs say of a statement, and whether it holds.
+"""Judging: what our runs say about a statement, and whether it holds.
 
-In:  the sections of the page, with their runs; statements; and reasons that somebody has found out and typed.
-Out: `Table`, at the head of the page that `millet.report.reproduction` writes. Every figure follows from rows.
+In:  the sections of the page, with their runs; statements; and reasons that somebody has found and typed.
+Out: `Table`, at the head of the page that `millet.report.reproduction` writes. Every figure is derived from rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OPEN = "open"
 
 
 class Finding(NamedTuple):
-    """What our runs say, what it stands beside, and whether the statement holds."""
+    """What our runs say, what that is compared with, and whether the statement holds."""
 
     ours: str
     beside: str
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that the paper states or its figures show, or in which our runs should agree with the authors'.
+    """Something that the paper states or its figures show, or on which our runs should agree with the authors'.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Statement:
     section : str
         The section of the page that has the figures.
     judge : callable
-        From the runs of that section and the published results to a `Finding`; None where they say nothing about it.
+        Turns the runs of that section and the published results into a `Finding`; None where they do not tell.
     """
 
     text: str
@@ -54,19 +54,19 @@ def judged(
     published: Published,
     reasons: Mapping[str, str],
 ) -> Table:
-    """Return what holds of some statements, and why not where one does not.
+    """Return which statements hold, and why where one does not.
 
     Parameters
     ----------
     title, beside : str
-        The table's heading, and that of what ours stands beside.
+        The table's heading, and that of the column that ours is compared with.
     statements : mapping of str to Statement
     parts : sequence of Part
         The sections of the page, with their runs.
     published : Published
         Results of the authors' single runs.
     reasons : mapping
-        By the keys of statements: why ours differs. Shown where a statement does not hold.
+        Why ours differs, by the keys of statements. Shown where a statement does not hold.
     """
     rows, verdicts = [], Counter[str]()
     for key, statement in statements.items():
@@ -93,7 +93,7 @@ def judged(
 def by_first(
     judge: Callable[[Run, Published], Finding | None],
 ) -> Callable[[Sequence[Run], Published], Finding | None]:
-    """Return how to judge by the first run that says anything, of those with most datasets, or else most rows."""
+    """Return a judge that asks the runs with the most datasets, or else rows, first, and takes the first finding."""
 
     def judge_runs(runs: Sequence[Run], published: Published) -> Finding | None:
         largest_first = sorted(runs, key=lambda run: (len(run.datasets), len(run.done)), reverse=True)
@@ -114,7 +114,7 @@ def verdict_of(n_held: int, n_all: int) -> str:
 
 
 def counted(ours: Sequence[bool], theirs: Sequence[bool], what: str, of_paper: str = "") -> Finding | None:
-    """Return how often something holds for us and in the paper's figures; in words where it has none."""
+    """Return how often something holds for us and in the paper's figures; in words where the paper has none."""
     if not ours:
         return None
     said = [f"{sum(found)} of {len(found)} {what}" for found in (ours, theirs)]

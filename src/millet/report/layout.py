@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 NONE = "–"
-# All models in all their ways to explain fit; all models on all datasets do not.
+# All models with all their ways to explain fit; all models on all datasets do not.
 TERMINAL_ROWS = 60
 
 
@@ -35,7 +35,7 @@ def no_markup(text: str) -> str:
     >>> print(no_markup("<b>Beef & *Ham* [x](y) _z_ n_epochs __init__"))
     &lt;b&gt;Beef &amp; \*Ham\* \[x\](y) \_z\_ n_epochs \_\_init\_\_
 
-    Nor does a line break in a name begin something new:
+    Nor can a line break in a name begin something new:
 
     >>> no_markup("Beef\n# Ham")
     'Beef # Ham'
@@ -44,9 +44,9 @@ def no_markup(text: str) -> str:
 
 
 def no_emphasis(text: str) -> str:
-    """Return text in one line that can't become links, code or emphasis; tags are left to `no_tags`."""
+    """Return text on one line that can't become links, code or emphasis; tags are left to `no_tags`."""
     in_one_line = re.sub(r"\s*[\r\n]\s*", " ", text)
-    # Within a word, an underscore is none.
+    # Within a word, an underscore is no emphasis.
     return re.sub(r"[\\`*\[\]~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", in_one_line)
 
 
@@ -76,9 +76,9 @@ class Table:
     is_detail : bool
         Whether a page that shows many tables may fold it away.
     is_text : bool
-        Whether the other columns are no numbers, but text.
+        Whether the other columns are text, not numbers.
     has_markup : bool
-        Whether cells and notes are Markdown of our own, with links and code, and not data.
+        Whether cells and notes are our own Markdown, with links and code, and not data.
     """
 
     title: str
@@ -106,7 +106,7 @@ class Table:
         return "\n\n".join([f"{'#' * level} {no_markup(self.heading)}", table, *map(clean, self.notes)])
 
     def to_text(self) -> str:
-        """Return the table for a terminal; of a very long one, only how long it is."""
+        """Return the table for a terminal; for a very long one, only how long it is."""
         if len(self.rows) > TERMINAL_ROWS:
             return f"{self.heading}\n\n{len(self.rows)} rows, to be found in the Markdown file."
         table = format_table(self.header, self.rows, right=() if self.is_text else self.header[1:])
@@ -120,7 +120,7 @@ class Picture:
     Attributes
     ----------
     name : str
-        Of the file, without its suffix.
+        The name of the file, without its suffix.
     caption : str
         What it shows.
     draw : callable
@@ -170,7 +170,7 @@ def compared(cell: Cell, digits: int = 3) -> tuple[str, ...]:
     """Return the cells of a row under the name and `COMPARED`: ensembles beside ensembles, runs beside runs.
 
     The mean of our single repeats is inside the authors' spread where it lies between their least and greatest. It
-    is compared with the paper's figure where nothing is known of single repeats of the authors'.
+    is compared with the paper's figure where nothing is known about the authors' single repeats.
 
     Examples
     --------
@@ -201,12 +201,12 @@ def comparison(
     *,
     is_detail: bool = False,
 ) -> Table:
-    """Return the table of cells that hold anything of ours, without columns that are empty.
+    """Return the table of cells that have any results of ours, without empty columns.
 
     Parameters
     ----------
     title, source, coverage, notes, is_detail
-        As for `Table`; without a source in the paper, its figures are those of the authors' files.
+        As for `Table`; without a source in the paper, the paper's figures are those of the authors' files.
     first : str
         The heading of the cells' names.
     cells : sequence of Cell
@@ -227,7 +227,7 @@ OUR_RUNS_NOTE = "Runs: the mean of single models, and how many."
 def without_empty_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return a table's header and rows without the columns, behind the first, that hold nothing.
+    """Return a table's header and rows without the columns, after the first, that are empty.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def shown_difference(ours: float | None, theirs: float | None, digits: int = 3) 
 
 
 def mean(numbers: Sequence[float | None]) -> float | None:
-    """Return the mean; None of no numbers, and where one is missing.
+    """Return the mean; None if there are no numbers, or one is missing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lengths of training: the same models after few epochs and many, since levels of AOPCR depend on it.
+"""Lengths of training: the same models after few epochs and many, since the level of AOPCR depends on them.
 
 In:  all runs of a results folder, and the authors' runs of 1500 epochs.
 Out: one `Table`.
@@ -18,12 +18,12 @@ SHOWN = ("accuracy", "aopcr")
 
 
 def lengths_table(runs: Sequence[Run], published: Published) -> Table | None:
-    """Return accuracy and AOPCR of WebTraffic's models by the epochs of their training; None without two lengths.
+    """Return accuracy and AOPCR of models on WebTraffic by epochs of training; None without two lengths.
 
     Parameters
     ----------
     runs : sequence of Run
-        Of any recipe; single models count, ensembles do not.
+        Runs of any recipe; single models count, ensembles do not.
     published : Published
         The authors' runs, which had 1500 epochs.
     """

@@ -1,4 +1,4 @@
-"""Names: what rows, files and tables call the same model, metric or classifier.
+"""Names: how rows, files and tables call the same model, metric or classifier.
 
 Out: registries that the other modules of `millet.report` walk through.
 """
@@ -17,7 +17,7 @@ POOLINGS = {
     "additive": "Additive",
     "conjunctive": "Conjunctive",
 }
-# GAP is what the paper builds on; the rest is what it proposes.
+# GAP is what the paper builds on; it proposes the rest.
 MILLET_POOLINGS = tuple(pooling for pooling in POOLINGS if pooling != "gap")
 MODELS = tuple(f"{pooling}-{backbone}" for backbone in BACKBONES for pooling in POOLINGS)
 
@@ -34,7 +34,7 @@ ROCKETS = {
     "multirocket-hydra": "MultiRocket-Hydra",
 }
 
-# The paper's name for a classifier: its column in the bake-off's files.
+# From the paper's name for a classifier to its column in the bake-off's files.
 STATE_OF_THE_ART = {
     "Hydra-MR": "MR-Hydra",
     "FreshPRINCE": "FreshPRINCE",
@@ -48,7 +48,7 @@ STATE_OF_THE_ART = {
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is called, shown and filed.
+    """How a metric is named, shown and filed.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Metric:
     higher_is_better : bool
         Whether more is better.
     split : str
-        The split of which it is, in the names of the authors' files.
+        The split it is measured on, in the names of the authors' files.
     """
 
     title: str
@@ -93,7 +93,7 @@ def with_others(models: Iterable[str]) -> tuple[str, ...]:
 
 
 def has_networks(name: str) -> bool:
-    """Return whether a model, or what stands for its backbone, has networks to train; an average if any part has.
+    """Return whether a model, or what serves as its backbone, has networks to train; an average if any part has.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Overview: the items of the paper, and how much of each the runs of a results folder cover.
 
-In:  sections that were made of runs.
+In:  sections that were made from runs.
 Out: one table, at the head of the page that `millet.report.reproduction` writes.
 """
 
@@ -20,7 +20,7 @@ PAPER_RECIPE, PAPER_REPEATS = "paper", 5
 
 @dataclass(frozen=True)
 class Item:
-    """Something of the paper that can be reproduced.
+    """Something in the paper that can be reproduced.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Item:
     source : str
         Where the paper has it.
     experiment : str
-        The experiment file that gives all of it; empty where it follows without any run.
+        The experiment file that yields all of it; empty where no run is needed.
     """
 
     title: str
@@ -54,7 +54,7 @@ ITEMS = {
 
 @dataclass(frozen=True)
 class Part:
-    """One section of one run; no run where none is needed."""
+    """One section of one run, or of no run where none is needed."""
 
     name: str
     section: Section
@@ -67,7 +67,7 @@ class Part:
 
     @property
     def coverage(self) -> str:
-        """How much of the paper's grid that of its tables covers that covers most."""
+        """How much of the paper's grid is covered by the table that covers the most."""
         return max((table.coverage for table in self.section.tables), key=_n_covered, default="nothing yet")
 
 
@@ -77,7 +77,7 @@ def _n_covered(coverage: str) -> int:
 
 
 def overview(parts: Sequence[Part]) -> Table:
-    """Return one line for each item and run: where it is, how much of it, and whether it is the paper's."""
+    """Return one line for each item and run: where it is, how much there is, and whether it is as in the paper."""
     rows = []
     for name, item in ITEMS.items():
         found = [part for part in parts if part.name == name]
@@ -103,7 +103,7 @@ def _recipe(run: Run) -> str:
 
 
 def _state(part: Part) -> str:
-    """Say whether a part is the paper's: all of its grid, its recipe, and as many repeats."""
+    """Say whether a part is as in the paper: the whole grid, the same recipe, and as many repeats."""
     if part.run is None:
         return "whole"
     done = re.match(r"(\d+) of (\d+)", part.coverage)
@@ -135,7 +135,7 @@ def _is_generated(run: Run) -> bool:
 
 
 def anchor(title: str) -> str:
-    """Return what links to a heading end with.
+    """Return the end of a link to a heading.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Paper: the figures of the paper's own tables, typed from it.
+"""Paper: the figures of the paper's own tables, typed in from it.
 
-In:  ``results/published/*.toml``, one file a table.
-Out: `PaperTable`, which the tables of a report stand beside.
+In:  ``results/published/*.toml``, one file per table.
+Out: `PaperTable`, which the tables of a report are compared with.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PaperTable:
     Attributes
     ----------
     table : str
-        Where it stands, such as "Tab. 1".
+        Where it is, such as "Tab. 1".
     label : str
         Its label in the paper's source.
     title : str

@@ -1,4 +1,4 @@
-"""Placing: classifiers on the same datasets in, their ranks and who can't be told apart out.
+"""Placing: classifiers on the same datasets in; out, their ranks and which can't be told apart.
 
 In:  `Field`.
 Out: tables and pictures, for `millet.report.ranking`.
@@ -20,7 +20,7 @@ from millet.tables import counted
 
 WIN_DECIMALS = 3
 LEVEL = 0.05  # of significance
-BLUNT = LEVEL / 10  # a least possible p above this
+BLUNT = LEVEL / 10  # a test is blunt if its least possible p is above this
 
 
 def rank_figures(field: Field, metric: str) -> list[tuple[str, str, str]]:
@@ -33,7 +33,7 @@ def rank_figures(field: Field, metric: str) -> list[tuple[str, str, str]]:
 
 
 def ranks_table(field: Field, metric: str, of: str) -> Table:
-    """Return mean, rank and wins of all classifiers of a field; `of` says who they are."""
+    """Return mean, rank and wins of all classifiers of a field; `of` says which they are."""
     rows = [
         (field.title(classifier), *figures)
         for classifier, figures in zip(field.classifiers, rank_figures(field, metric), strict=True)
@@ -50,7 +50,7 @@ def ranks_table(field: Field, metric: str, of: str) -> Table:
 
 
 def significance_table(field: Field, of: str = "", source: str = "") -> Table:
-    """Return who can't be told apart by balanced accuracy; `of` says who is in it, `source` where in the paper."""
+    """Return which can't be told apart by balanced accuracy; `of` says who is in it, `source` where in the paper."""
     comparison = compare_classifiers(field.values, [field.title(name) for name in field.classifiers])
     friedman = comparison.friedman
     notes = [
@@ -78,7 +78,7 @@ def significance_table(field: Field, of: str = "", source: str = "") -> Table:
 
 
 def critical_difference_picture(field: Field, file: str = "critical_difference", of: str = "") -> Picture:
-    """Return the critical difference diagram by balanced accuracy; `of` says who is in it."""
+    """Return the critical difference diagram by balanced accuracy; `of` says which classifiers are in it."""
     titles = [field.title(name) for name in field.classifiers]
     caption = (
         f"Critical difference diagram{f' of {of}' if of else ''}, balanced accuracy, {coverage(field.datasets)}: "

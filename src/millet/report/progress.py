@@ -13,7 +13,7 @@ from millet.report.rows import OWN, Run
 
 
 class Count(NamedTuple):
-    """How many there are, and how many there are to be; 0 where that is not known."""
+    """How many there are, and how many are planned; 0 where that is not known."""
 
     done: int
     planned: int
@@ -64,7 +64,7 @@ def _tables(run: Run, what: str) -> list[Mapping[str, Any]]:
 
 
 def _explains(method: Mapping[str, Any], model: Mapping[str, Any]) -> bool:
-    """Return whether another method than the model's own is to explain a model; as `millet.benchmark` decides it."""
+    """Return whether a method other than the model's own is to explain a model, as `millet.benchmark` decides."""
     name, poolings = str(method.get("name")), method.get("poolings")
     parts = str(model.get("pooling")).split("+")
     fits = not isinstance(poolings, list) or all(pooling in poolings for pooling in parts)

@@ -1,4 +1,4 @@
-"""Properties: where our best model does well: imbalance, length, training size; and how steady models are (App. E).
+"""Properties: where our best model does well (imbalance, length, training size), and how steady models are (App. E).
 
 In:  `Run`, `Published`, and the datasets' files where they are at hand.
 Out: one `Section`.
@@ -63,9 +63,9 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
 
 
 def best_among_rivals(run: Run, published: Published) -> Field | None:
-    """Return the balanced accuracies of the paper's best model and of those it is compared with, the best first.
+    """Return the balanced accuracies of the paper's best model, which comes first, and of those it is compared with.
 
-    Rivals stay where they or the best are ours; None where there are none.
+    Rivals are kept if they or the best are ours; None where there are none.
     """
     field = gather_field(run, published, (BEST, RIVALS[0]), ucr_datasets(run)[0], "balanced_accuracy")
     rivals = [rival for rival in RIVALS if field.has_ours_among(BEST, rival)]
@@ -73,14 +73,14 @@ def best_among_rivals(run: Run, published: Published) -> Field | None:
 
 
 def imbalanced(balances: Sequence[float | None]) -> list[int]:
-    """Return the places of balances that the paper calls imbalanced."""
+    """Return the positions of balances that the paper calls imbalanced."""
     return [place for place, balance in enumerate(balances) if balance is not None and balance < BALANCE_THRESHOLD]
 
 
 class Ranked(NamedTuple):
-    """Datasets of about the same size: the least and the greatest, which they are, and the ranks on them.
+    """Datasets of about the same size: the least and the greatest size, which datasets these are, and the ranks.
 
-    `places` are those of a field's datasets, `ranks` has one for each of its classifiers.
+    `places` are positions among a field's datasets; `ranks` has one rank for each of its classifiers.
     """
 
     low: float
@@ -90,7 +90,7 @@ class Ranked(NamedTuple):
 
 
 def ranks_by(field: Field, attribute: str) -> list[Ranked]:
-    """Return average ranks by "length" or "n_train", in bins of about equally many datasets.
+    """Return average ranks by "length" or "n_train", in bins with about equally many datasets.
 
     Datasets of unknown size are left out.
     """

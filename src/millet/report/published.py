@@ -3,7 +3,7 @@
 In:  a folder with ``authors/<UCR|WebTraffic>/<Backbone>/test_<metric>.csv``, and ``train_loss.csv`` (columns
      ``<Pooling><Backbone> <run>`` and ``<Pooling><Backbone>Ensemble 0``); and
      ``bakeoff/bakeoff_redux_85_<metric>_split0.csv``.
-Out: `Published`, which answers None for what it does not have and remembers which files were missing.
+Out: `Published`, which answers None for what it lacks and remembers which files were missing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Published:
         return value if math.isfinite(value) else None
 
     def other(self, dataset: str, classifier: str, metric: str) -> float | None:
-        """Return the bake-off's result of a classifier, under the paper's name for it, or None."""
+        """Return the bake-off's result for a classifier, under the paper's name for it, or None."""
         bakeoff = METRICS[metric].bakeoff
         if not bakeoff:
             return None
@@ -83,7 +83,7 @@ class Published:
         return f"{POOLINGS[pooling]}{BACKBONES[backbone]}", results.get(dataset, {})
 
     def _file(self, name: str, backbone: str) -> Results:
-        """Return the results of a file, of the authors' models with a backbone or, without one, of the bake-off."""
+        """Return the results in a file: of the authors' models with a backbone or, without one, of the bake-off."""
         if self.folder is None:
             return {}
         if name not in self._read:
@@ -97,7 +97,7 @@ class Published:
 
 
 def _refuse_strange_columns(path: Path, results: Results, backbone: str) -> None:
-    """Refuse a file none of whose columns is one that is looked for: its results would be missing without a word."""
+    """Refuse a file without any of the columns that are looked for: its results would be missing without a word."""
     if not results:
         raise DatasetFormatError(path, "expected a line for each dataset below the header.")
     columns = next(iter(results.values()))
@@ -108,7 +108,7 @@ def _refuse_strange_columns(path: Path, results: Results, backbone: str) -> None
 
 
 def read_results(path: Path) -> Results:
-    r"""Read a table of results: one line a dataset, one column a classifier.
+    r"""Read a table of results: one line per dataset, one column per classifier.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Ranking: mean, rank and wins among the state of the art, and the pictures of it (Tab. 2, App. D.3, Fig. 5, 6).
+"""Ranking: mean, rank and wins among the state of the art, and their pictures (Tab. 2, App. D.3, Fig. 5, 6).
 
 In:  `Run` and `Published`.
 Out: one `Section`.
@@ -58,7 +58,7 @@ def ranking_section(run: Run, published: Published) -> Section:
 
 
 def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tuple[list[Table], list[Picture]]:
-    """Return what the paper shows, with our results in the place of its authors'."""
+    """Return what the paper shows, with our results in place of its authors'."""
     tables = [
         table
         for metric in METRICS_RANKED
@@ -78,10 +78,10 @@ def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tu
 
 
 def _of_all_models(run: Run, published: Published) -> tuple[list[Table], list[Picture]]:
-    """Return the ranks of all our models, where the paper's tables lack some of them or of the datasets.
+    """Return the ranks of all our models, where the paper's tables lack some of them or some of the datasets.
 
-    Models that the paper does not have stand among the state of the art, on the paper's datasets; on others, all of
-    ours among themselves.
+    On the paper's datasets, models that the paper does not have are ranked among the state of the art; on others,
+    all our models are ranked among themselves.
     """
     everywhere = all_datasets(run)
     shared = [name for name in everywhere if name in PAPER_DATASETS]
@@ -173,7 +173,7 @@ def _trade_off(run: Run, names: Sequence[str]) -> tuple[Table, Picture] | None:
     models = [model for model in with_others(run.models) if not model.startswith("attention-")]
     complete = {model: {name for name in names if run.has(name, model, "aopcr")} for model in models}
     widest = max(map(len, complete.values()))
-    # A model that has only begun would leave next to nothing in common.
+    # A model that was only just begun would leave hardly any datasets in common.
     models = [model for model in models if complete[model] and 2 * len(complete[model]) >= widest]
     common = [name for name in names if all(name in complete[model] for model in models)]
     results = {metric: [run.alike(name, models, metric) for name in common] for metric in AXES}

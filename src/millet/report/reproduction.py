@@ -1,6 +1,6 @@
-"""Reproduction: all runs of a results folder as one page, with what of the paper is there, partly there or missing.
+"""Reproduction: all runs of a results folder on one page: what of the paper is there, partly there or missing.
 
-In:  run folders, which `millet.benchmark` wrote; published results; what the rest costs, from whoever can tell.
+In:  run folders, which `millet.benchmark` wrote; published results; what the rest costs, from whoever knows.
 Out: a Markdown page and its pictures; the same rows give the same page.
 """
 
@@ -65,7 +65,7 @@ def read_results(folder: str | os.PathLike[str]) -> tuple[Run, ...]:
     Parameters
     ----------
     folder : path-like
-        With one run folder beside the other; what is no run folder, or has no rows yet, is left alone.
+        One with run folders; anything that is not a run folder, or has no rows yet, is ignored.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def write_reproduction(
     path: str | os.PathLike[str] | None = None,
     reasons: Mapping[str, str] | None = None,
 ) -> Path:
-    r"""Write the page on what of the paper was reproduced, and its pictures.
+    r"""Write the page on what has been reproduced of the paper, and its pictures.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ def write_reproduction(
     page : path-like
         The Markdown file.
     pictures : path-like
-        A folder of the page's own, below the page's; PNG files in it that the page does not show are removed.
+        A folder for this page only, below the page's; PNG files in it that the page does not show are removed.
     costs : Table, optional
-        What the rest of the paper's grids costs.
+        What the rest of the paper's grids would cost.
     path : path-like, optional
-        Folder with datasets, from which come the balance of their classes, and the series of cases that are shown.
+        Folder with datasets, for the balance of their classes and the series of the cases that are shown.
     reasons : mapping, optional
         Why our runs differ from the paper, by the keys of `millet.report.claims.CLAIMS`,
         `millet.report.field_claims.field_claims` and `millet.report.agreement.CHECKS`.
@@ -148,7 +148,7 @@ def verdicts(
     reasons: Mapping[str, str],
     path: str | os.PathLike[str] | None = None,
 ) -> tuple[Table, Table]:
-    """Return what holds of the paper's claims, and where our runs agree with the authors'."""
+    """Return which of the paper's claims hold, and where our runs agree with the authors'."""
     claims = {**CLAIMS, **field_claims(path)}
     return (
         judged("What holds of the paper", "the authors'", claims, parts, published, reasons),
@@ -170,7 +170,7 @@ def page_parts(runs: Sequence[Run], published: Published, path: str | os.PathLik
 
 
 def _with_lengths(parts: list[Part], table: Table | None) -> list[Part]:
-    """Put the table of training lengths, which is of several runs, below the last section on WebTraffic."""
+    """Put the table of training lengths, which covers several runs, below the last section on WebTraffic."""
     places = [place for place, part in enumerate(parts) if part.name == "webtraffic"]
     if table is None or not places:
         return parts
@@ -180,7 +180,7 @@ def _with_lengths(parts: list[Part], table: Table | None) -> list[Part]:
 
 
 def _fullest(runs: Sequence[Run]) -> list[Run]:
-    """Return of each experiment the run with most rows, and none that was trained briefly where others were not."""
+    """Return the run with the most rows of each experiment; no briefly trained one if others were trained in full."""
     best: dict[str, Run] = {}
     for run in runs:
         if run.name not in best or len(run.done) > len(best[run.name].done):
@@ -190,7 +190,7 @@ def _fullest(runs: Sequence[Run]) -> list[Run]:
 
 
 def _is_of_the_paper(run: Run) -> bool:
-    """Return whether any row is of one of the paper's backbones; tables of their own show the others."""
+    """Return whether any row has one of the paper's backbones; the others have tables of their own."""
     return any(row.content.get("backbone") in BACKBONES for row in run.done)
 
 
@@ -203,7 +203,7 @@ def _runs(runs: Sequence[Run]) -> list[str]:
 
 
 def _spent(run: Run) -> str:
-    """Return what a run cost, and on what."""
+    """Return what a run cost, and on which machine."""
     kinds = ("train", "inference", "explain", "evaluate")
     core_seconds = 0.0
     for row in run.done:
@@ -250,7 +250,7 @@ def _body(part: Part, pictures: str, *, with_run: bool, with_title: bool = True)
 
 
 def _folded(table: Table) -> str:
-    """Return a table as Markdown; a long one behind its heading."""
+    """Return a table as Markdown; a long one is folded behind its heading."""
     text = table.to_markdown()
     if len(table.rows) <= OPEN_ROWS and not table.is_detail:
         return text

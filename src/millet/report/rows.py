@@ -1,7 +1,7 @@
 """Rows: what a benchmark wrote, read back.
 
-In:  a run folder: ``run.json`` (the experiment) and ``rows.jsonl`` (one cell of the grid a line).
-Out: `Run`, which answers for the tables of `millet.report`. Keys it does not know are left alone.
+In:  a run folder: ``run.json`` (the experiment) and ``rows.jsonl`` (one cell of the grid per line).
+Out: `Run`, which serves the tables of `millet.report`. Unknown keys are left alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Row:
     dataset, model : str
         Such as "GunPoint" and "conjunctive-inceptiontime".
     repeat : int
-        The number of the repeat; of an ensemble -1.
+        The number of the repeat; -1 for an ensemble.
     ensemble : bool
         Whether it is the ensemble of all repeats.
     method : str
@@ -69,7 +69,7 @@ class Row:
 
 
 def core_seconds(content: Mapping[str, Any], kind: str) -> float | None:
-    """Return the processor time that a row tells of; in rows without it, the clock's, once for each thread.
+    """Return the processor time in a row; in rows without it, the clock's, once for each thread.
 
     Examples
     --------
@@ -93,14 +93,14 @@ def _number(value: object) -> float | None:
 
 
 class Alike(NamedTuple):
-    """Results by model, all of ensembles or all means of single models."""
+    """Results by model: either all of ensembles, or all means of single models."""
 
     values: dict[str, float]
     are_ensembles: bool
 
 
 class Beside(NamedTuple):
-    """Means of a method and of the models' own evidence, and whether both are of the same cases."""
+    """Means of a method and of the models' own evidence, and whether both are for the same cases."""
 
     method: float
     own: float
@@ -118,7 +118,7 @@ class Run:
     experiment : dict
         The content of ``run.json``.
     rows : iterable of Row
-        In the order they were written; of a cell that was run again, the last counts.
+        In the order they were written; for a cell that was run again, the last one counts.
     notes : sequence of str
         What was odd about the files.
     """
@@ -159,7 +159,7 @@ class Run:
         return tuple(sorted(found, key=lambda model: planned.index(model) if model in planned else len(planned)))
 
     def lacks_ensembles(self, datasets: Sequence[str], metric: str) -> bool:
-        """Return whether the repeats of some model were not, or not yet, put together on some of the datasets."""
+        """Return whether the repeats of some model are not, or not yet, combined on some of the datasets."""
         cells = [(dataset, model) for dataset in datasets for model in self.models]
         return any(self.runs(*cell, metric) and self.ensemble(*cell, metric) is None for cell in cells)
 
@@ -197,9 +197,9 @@ class Run:
         return Beside(fmean(methods), fmean(owns), all(are_same))
 
     def own_beside(self, row: Row, metric: str) -> tuple[float | None, bool]:
-        """Return what the own evidence of a row's model reaches, and whether that is of the row's cases.
+        """Return what the own evidence of a row's model reaches, and whether that is for the row's cases.
 
-        A method that explained some of the cases alone has it in its row; else that of the model has it.
+        The row of a method that explained only some of the cases has it; else the model's own row does.
         """
         own = row.number(f"{OWN}_{metric}")
         if own is not None:
@@ -258,8 +258,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     DatasetNotFoundError
         If one of the files is not there.
     DatasetFormatError
-        If a file holds something else. A last line that is cut off, as a killed process leaves it, is left out and
-        noted.
+        If a file has another content. An incomplete last line, as a killed process leaves it, is left out and noted.
 
     Examples
     --------
@@ -285,7 +284,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         try:
             rows.append(_parse(line, rows_path, number))
         except json.JSONDecodeError as error:
-            if number != len(lines):  # only a line without its end can have been cut off
+            if number != len(lines):  # only a line without a newline can have been cut off
                 raise DatasetFormatError(rows_path, f"expected one JSON object; {error.msg}.", number) from error
             notes.append(f"The last line of rows.jsonl (line {number}) is cut off and was left out.")
     return Run(path, experiment, rows, notes)

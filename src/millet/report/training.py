@@ -1,6 +1,6 @@
-"""Training: the loss of the training cases that networks end with, beside that of the authors' networks.
+"""Training: the loss on the training cases that networks end with, beside that of the authors' networks.
 
-Where both agree, training ended alike, and its length is no reason for other differences.
+Where both agree, training ended alike, and its length does not explain other differences.
 
 In:  `Run` and `Published`.
 Out: `Table`.
@@ -18,7 +18,7 @@ from millet.report.rows import Run
 
 METRIC = "train_loss"
 TITLE = f"{METRICS[METRIC].title}, as powers of ten"
-# In single precision the loss of a case is a multiple of 1.2e-7: means below this are 0 but for one case or so.
+# In single precision the loss of a case is a multiple of 1.2e-7: in means below this, all but one case or so are 0.
 LEAST = 1e-9
 NOTE = (
     "The loss of the training cases in the epoch that is kept, of single models: -6 stands for 0.000001, and 0 "
@@ -31,7 +31,7 @@ FAST_NOTE = (
 
 
 def powers_of_ten(losses: Iterable[float]) -> tuple[float, ...]:
-    """Return the logarithms, from `LEAST` on.
+    """Return the logarithms to base ten, of at least `LEAST`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""UCR: means over datasets, and every dataset beside the authors' runs (App. D.3); or over datasets of one's own.
+"""UCR: means over datasets, and every dataset beside the authors' runs (App. D.3); or the user's own datasets.
 
 In:  `Run` and `Published`.
 Out: one `Section`.
@@ -91,7 +91,7 @@ def ucr_section(run: Run, published: Published) -> Section:
 
 
 def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the run's datasets that the paper has, or all where it has none of them, and what to say of that."""
+    """Return the run's datasets that the paper has, or all where it has none of them, and what to say about that."""
     names = all_datasets(run)
     shared = tuple(name for name in names if name in PAPER_DATASETS)
     others = [name for name in names if name not in PAPER_DATASETS]
@@ -105,12 +105,12 @@ def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def all_datasets(run: Run) -> tuple[str, ...]:
-    """Return the run's datasets; WebTraffic, which has a section of its own, only where there is no other."""
+    """Return the run's datasets; WebTraffic, which has its own section, only where there is no other."""
     return tuple(name for name in run.datasets if name != WEB_TRAFFIC.name) or run.datasets
 
 
 def are_of_the_paper(names: Collection[str]) -> bool:
-    """Return whether any of the datasets is one of the paper's; of no datasets, whether all are."""
+    """Return whether any of the datasets is one of the paper's; also true without datasets."""
     return not names or any(name in PAPER_DATASETS for name in names)
 
 
@@ -131,7 +131,7 @@ def coverage(names: Collection[str]) -> str:
 
 
 def heading(title: str, source: str, names: Collection[str]) -> tuple[str, str, str]:
-    """Return title, source and coverage of a table on some datasets; the paper has none of datasets of one's own.
+    """Return title, source and coverage of a table on some datasets; the user's own have no source in the paper.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def _means(run: Run, published: Published, names: Sequence[str], kind: Kind) -> 
 
 
 def _paper(kind: Kind, model: str) -> float | None:
-    """Return the paper's mean over all 85 datasets; of some metrics, only the table of all classifiers has it."""
+    """Return the paper's mean over all 85 datasets; for some metrics, only the table of all classifiers has it."""
     if not kind.ensemble and kind.metric != "aopcr":
         return None  # the paper's accuracies are those of ensembles
     pooling, _, backbone = model.partition("-")

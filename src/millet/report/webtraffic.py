@@ -86,7 +86,7 @@ def _generated(run: Run) -> list[str]:
 
 
 def is_published(name: str) -> bool:
-    """Return whether a dataset is the one that the paper's figures are of."""
+    """Return whether a dataset is the one behind the paper's figures."""
     return name == WEB_TRAFFIC.name
 
 
@@ -115,7 +115,7 @@ def _is_shortened(recipe: str) -> bool:
 
 
 def _paper_beside(table: str, dataset: str) -> PaperTable:
-    """Return a table of the paper; beside another dataset than the published one, an empty one."""
+    """Return a table of the paper; for a dataset other than the published one, an empty one."""
     return paper_table(table) if is_published(dataset) else PaperTable("", "", "", {})
 
 
@@ -144,7 +144,7 @@ def _lines() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _method(run: Run, name: str, model: str, metric: str, method: str) -> str:
-    """Return the method whose rows to show; CAM is the way a GAP model explains itself, and need not be run twice."""
+    """Return the method whose rows to show; CAM is how a GAP model explains itself, and need not be run twice."""
     return OWN if method == "cam" and not run.has(name, model, metric, method) else method
 
 
@@ -157,7 +157,7 @@ def _explanations(run: Run, published: Published, name: str, metric: str) -> Tab
             model = f"{pooling}-{backbone}"
             told_by = _method(run, name, model, metric, method)
             ensembles.append(run.ensemble(name, model, metric, told_by))
-            # The authors' files hold what the models say of themselves, and nothing of SHAP.
+            # The authors' files have the models' own evidence only, nothing on SHAP.
             authors = () if method == "shap" else tuple(published.runs(name, model, metric))
             runs = run.runs(name, model, metric, told_by)
             theirs = paper.value(metric, line, backbone)
@@ -171,7 +171,7 @@ def _explanations(run: Run, published: Published, name: str, metric: str) -> Tab
 
 
 def _shap_notes(run: Run, name: str, metric: str) -> Iterator[str]:
-    """Say what SHAP was asked, and how sure its mean is where it explained fewer cases than the models themselves."""
+    """Say how SHAP was run, and how sure its mean is where it explained fewer cases than the models themselves."""
     of_dataset = [row for row in run.done if row.dataset == name]
     rows = [row for row in of_dataset if row.method == "shap" and row.number(metric) is not None]
     planned = run.experiment.get("methods")
@@ -194,7 +194,7 @@ def _half_width(row: Row, metric: str) -> float:
 
 
 def _summary(run: Run, name: str, metric: str) -> Table:
-    """Return Tab. 1: CAM, and of SHAP and MILLET the pooling that does best with each backbone."""
+    """Return Tab. 1: CAM, and for SHAP and MILLET the pooling that does best with each backbone."""
     paper = _paper_beside("webtraffic_summary", name)
     groups: dict[str, tuple[str, tuple[str, ...], str]] = {
         "cam": ("CAM", ("gap",), "cam"),
@@ -206,7 +206,7 @@ def _summary(run: Run, name: str, metric: str) -> Table:
         for backbone in BACKBONES:
             models = [f"{pooling}-{backbone}" for pooling in poolings]
             told_by = _method(run, name, models[0], metric, method)
-            # CAM and MILLET stand side by side: both of ensembles, or both of single models.
+            # CAM and MILLET are compared: both as ensembles, or both as single models.
             beside = models if method == "shap" else [f"{pooling}-{backbone}" for pooling in POOLINGS]
             are_ensembles = run.alike(name, beside, metric, told_by if method == "shap" else OWN).are_ensembles
             of_kind = run.ensemble if are_ensembles else run.single
@@ -234,7 +234,7 @@ def _summary(run: Run, name: str, metric: str) -> Table:
 
 
 def _same_cases(run: Run, name: str) -> Table:
-    """Return SHAP beside the evidence of the models that it explains, where rows tell of the same cases."""
+    """Return SHAP beside the own evidence of the models that it explains, where rows have both for the same cases."""
     rows, n_of_the_paper = [], 0
     for model in with_others(run.models):
         numbers = [number for metric in ("aopcr", "ndcg_at_n") for number in _beside_own(run, name, model, metric)]
