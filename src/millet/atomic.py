@@ -14,11 +14,11 @@ from millet.errors import StorageError
 
 @contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `target` to write to; on success it takes the target's place.
+    """Yield a temporary path beside `target` to write to; on success it replaces the target.
 
-    If the block raises, the temporary file is removed and the target is as it was. A file that was there keeps
-    its permissions; a new one has those of any new file. Devices and pipes, which nothing can take the place of, are
-    written to as they are.
+    If the block raises, the temporary file is removed and the target stays as it was. An existing file keeps its
+    permissions; a new one has those of any new file. Devices and pipes, which can't be replaced, are written to
+    directly.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         yield target
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix is kept because many writers choose the format by it.
+    # The suffix is kept because many writers infer the format from it.
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     temporary.touch(exist_ok=False)
     try:
@@ -51,7 +51,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_new(target: Path, text: str) -> bool:
-    """Write a file, whole, unless there is one; of several who do so at once, one succeeds.
+    """Write a whole file, unless it exists; if several processes do so at once, one succeeds.
 
     Returns
     -------

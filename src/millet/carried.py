@@ -1,4 +1,4 @@
-"""Files that come along: a wheel carries them inside the package, a checkout keeps them elsewhere."""
+"""Files that come with MILLET: a wheel carries them inside the package, a checkout keeps them elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parent
 
 
 def carried(name: str, checkout: str) -> Path:
-    """Return the folder of files that come along, whether installed or in a checkout.
+    """Return a folder of files that come with MILLET, whether it is installed or in a checkout.
 
     Parameters
     ----------

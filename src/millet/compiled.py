@@ -1,7 +1,7 @@
 """Compiled functions: Numba without the interpreter's lock, kept on disk between runs.
 
-The functions never start threads themselves: `millet.rocket.threads` runs them on several cases at once. So they
-can be called from any thread and in any worker process, which Numba's own thread pools do not allow everywhere.
+The functions never start threads themselves: `millet.rocket.threads` and `millet.nn.loops` run them on several. So
+they can be called from any thread and in any worker process, which Numba's own thread pools do not always allow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_reduction(function: Function) -> Function:
-    """Compile a function whose sums may be reordered: only for sums that are exact in whatever order."""
+    """Compile a function whose sums may be reordered: only for sums that are exact in any order."""
     return _compile(function, fastmath={"reassoc", "nsz"})
 
 
@@ -33,6 +33,6 @@ def _compile(function: Function, fastmath: bool | set[str]) -> Function:
     options = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
         compiled_function: Function = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # nowhere to write: a read-only installation of a user without a home
+    except RuntimeError:  # nowhere to write: a read-only installation, and a user without a home
         compiled_function = numba.njit(**options)(function)
     return compiled_function

@@ -19,14 +19,14 @@ from millet.training import as_recipe
 
 Say = Callable[[str], None]
 
-# Light networks and a short schedule, so that it takes minutes on two cores; both limits hold on a slow machine.
+# Light networks and a short schedule, so that it takes minutes on two cores; slow machines stop at the time limit.
 RECIPE = as_recipe("fast", n_epochs=40, learning_rate=0.005)
 MAX_SECONDS = 110.0
 FEATURES = "multirocket-hydra"
 
 
 def run_demo(out: Path, say: Say) -> AveragedClassifier:
-    """Learn WebTraffic in both lanes, show the results, and save model, pictures and report to a folder.
+    """Learn WebTraffic in both lanes, show the results, and save model, pictures and report in a folder.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Doubts: series that are seldom meant as they are. They are said, not refused.
+"""Doubts: series that are probably not meant as they are. They are reported, not refused.
 
 In:  `Bags`, or series in any container.
-Out: warnings, asked for by `millet.contract`.
+Out: warnings, requested by `millet.contract`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from millet.bags import Bags, blocks_of
 from millet.containers import as_cases
 from millet.errors import warn_user
 
-# So few timepoints with more channels than that: maybe the axes were swapped.
+# At most this many timepoints, but more channels: maybe the axes were swapped.
 FEW_TIMEPOINTS = 16
 # What instruments and files write for a value that is missing: nines, and the least 16-bit integer.
 PLACEHOLDERS = np.array([-32768.0] + [sign * (10.0**digits - 1) for sign in (-1, 1) for digits in range(3, 10)])
 
 
 def swapped_axes(bags: Bags) -> str:
-    """Return what to do where time and channels may have been swapped."""
+    """Return what to do if time and channels have been swapped."""
     if bags.n_channels == 1:
         return ""
     return " If it is (n_cases, n_timepoints, n_channels), pass X.transpose(0, 2, 1)."
 
 
 def warn_of_swapped_axes(bags: Bags) -> None:
-    """Say so if there are many channels of few timepoints."""
+    """Warn if there are many channels of few timepoints."""
     if bags.n_timepoints <= FEW_TIMEPOINTS < bags.n_channels:
         warn_user(f"X has {bags.n_channels} channels of {bags.n_timepoints} timepoints.{swapped_axes(bags)}")
 
 
 def warn_of_constants(bags: Bags) -> None:
-    """Say so if every training series is constant and normalised: nothing is left to learn from."""
+    """Warn if every training series is constant and normalised: nothing is left to learn from."""
     if bags.normalisation is True and not any(bags.batch([case]).values.any() for case in range(len(bags))):
         warn_user(
             "Every training series is constant, and z-normalised there is nothing left of it. If levels tell the "
@@ -44,7 +44,7 @@ def warn_of_constants(bags: Bags) -> None:
 
 
 def warn_of_placeholders(X: Any) -> None:
-    """Say so if a channel has values like -999, farther from all others than those are from each other.
+    """Warn if a channel has values like -999 that are farther from all others than those are from each other.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Locks: one process at a time, by a file that the system frees when its holder dies."""
+"""Locks: one process at a time, by a file that the system releases when its holder dies."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import IO
 
 from millet.errors import StorageError
 
-# Windows locks bytes, and locked bytes can't be read: one far behind the holder's name.
+# Windows locks bytes, and locked bytes can't be read: so it is one far behind the holder's name.
 _LOCKED_BYTE = 1 << 20
 
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold the lock file `path`, and say in it who does.
+    """Hold the lock file `path`, and write the holder's name into it.
 
     Parameters
     ----------
     path : Path
         The lock file; its folder must exist. It is left there, since removing it could let two processes in.
     wait : bool, default=True
-        Wait for another holder, or refuse at once.
+        Whether to wait for another holder, or to refuse at once.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder itself, which leaves no file behind, where the system can lock folders: not on Windows."""
+    """Lock a folder itself, which leaves no file behind, where the system can lock folders: not on Windows."""
     if sys.platform == "win32":
         yield
         return
@@ -64,12 +64,12 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # some file systems of a network can't
+        with contextlib.suppress(OSError):  # some network file systems can't
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process forked in the meantime holds it, too
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process forked in the meantime holds it too
         os.close(descriptor)
 
 

@@ -1,4 +1,4 @@
-"""Storage: a model is a folder of ``model.json`` and one safetensors file a member.
+"""Storage: a model is a folder with ``model.json`` and one safetensors file per member.
 
 In:  a description that JSON can hold, and the members' weights in the format of safetensors.
 Out: the same, checked. No pickle is ever read; a folder appears whole or not at all.
@@ -44,10 +44,10 @@ def save_model(folder: str | PathLike[str], description: Mapping[str, Any], memb
     folder = Path(folder)
     check_target(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with locked_folder(folder):  # or what one writes another would take for stale
+    with locked_folder(folder):  # or one process would take for stale what another writes
         files = [_write_member(folder, position, content) for position, content in enumerate(members)]
         whole = {"format": FORMAT, "version": VERSION, "written_with": _versions(), **description, "members": files}
-        # Weights have names of their own content, so the old description and its files are whole until this moment.
+        # Weights are named after their content, so the old description and its files are whole until this moment.
         with atomic_path(folder / DESCRIPTION) as temporary:
             temporary.write_text(json.dumps(whole, indent=2, allow_nan=False) + "\n", encoding="utf-8")
         for stale in set(folder.glob(MEMBER_FILES)) - {folder / entry["file"] for entry in files}:
@@ -55,7 +55,7 @@ def save_model(folder: str | PathLike[str], description: Mapping[str, Any], memb
 
 
 def check_target(folder: Path) -> None:
-    """Refuse a place that holds something other than a model, or can't be made, before there is work to lose."""
+    """Refuse a folder that holds something other than a model, or can't be made, before there is work to lose."""
     if folder.exists() and not (folder.is_dir() and _may_be_written(folder)):
         raise StorageError(f"{folder} exists and is not a MILLET model; it is left alone. Choose another folder.")
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
@@ -70,7 +70,7 @@ def load_model(folder: str | PathLike[str]) -> tuple[dict[str, Any], list[bytes]
     Raises
     ------
     StorageError
-        If the folder is missing, foreign, damaged, incomplete or of a newer format, with what is wrong.
+        If the folder is missing, foreign, damaged, incomplete or of a newer format; the message says what is wrong.
     """
     folder = Path(folder)
     description = read_description(folder)
@@ -95,7 +95,7 @@ def _read_members(folder: Path, description: Mapping[str, Any]) -> list[bytes]:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """Read and check ``model.json`` alone."""
+    """Read and check only ``model.json``."""
     path = folder / DESCRIPTION
     if not path.is_file():
         raise StorageError(f"{folder} is not a MILLET model: it has no {DESCRIPTION}.")
@@ -145,7 +145,7 @@ def _may_be_written(folder: Path) -> bool:
         return True  # even if its description is damaged
     if (folder / DESCRIPTION).is_file():
         with suppress(StorageError):
-            return bool(read_description(folder))  # of a model whose weights were lost
+            return bool(read_description(folder))  # that of a model whose weights were lost
     return all(path.match(MEMBER_FILES) or path.name.startswith(".") for path in folder.iterdir())
 
 

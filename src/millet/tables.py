@@ -1,4 +1,4 @@
-"""Tables: rows of cells in, aligned plain text out, for terminals and logs; and how numbers of things are said."""
+"""Tables: rows of cells in, aligned plain text out, for terminals and logs; and counts in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, rig
     rows : sequence of sequences
         One cell for each column; None is left empty.
     right : sequence of str
-        The columns to align to the right, as numbers are.
+        The columns to align to the right, as is usual for numbers.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, rig
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes: two for each wide character, none for a combining one.
+    """Return how many columns of a terminal a text takes: two for a wide character, none for a combining one.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def columns_of(text: str) -> int:
 
 
 def counted(number: int, word: str) -> str:
-    """Return a number with its word.
+    """Return a number with its word, in the plural where needed.
 
     Examples
     --------

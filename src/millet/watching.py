@@ -1,4 +1,4 @@
-"""Watching: whether somebody looks at a terminal or notebook, and a bar for work that takes long."""
+"""Watching: whether somebody looks at a terminal or notebook, and a bar for slow work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def someone_watches() -> bool:
-    """Whether standard error is a terminal, or this is a notebook; programs without a console have no such file."""
+    """Whether standard error is a terminal, or this is a notebook; without a console there is no standard error."""
     return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
 
 

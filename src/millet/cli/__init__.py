@@ -35,7 +35,7 @@ for command in (demo, datasets, fit, predict, explain, evaluate, benchmark, repo
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 done, 2 an error that was explained, 130 interrupted."""
+    """Run the command line and exit: 0 if done, 2 after an error that was explained, 130 if interrupted."""
     try:
         with warnings_in_one_line():
             sys.exit(cli.main(args=args, prog_name="millet", standalone_mode=False))
@@ -46,7 +46,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         click.echo("Interrupted.", err=True)
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read the output wants no more of it; Python would complain while it closes what is closed already.
+        # Whoever read the output wants no more of it; Python would complain on closing what is already closed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (MilletError, OSError) as error:

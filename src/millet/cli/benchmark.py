@@ -1,4 +1,4 @@
-"""``millet benchmark``: run a grid of datasets, models and repeats, and go on where it was interrupted."""
+"""``millet benchmark``: run a grid of datasets, models and repeats, or continue one that was interrupted."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def benchmark(
 ) -> None:  # fmt: skip
     """Run a grid of datasets, models and repeats from an experiment file.
 
-    EXPERIMENT is a TOML file, or the name of one that comes along, such as webtraffic or ucr.
+    EXPERIMENT is a TOML file, or the name of one that comes with MILLET, such as webtraffic or ucr.
 
-    After an interruption, the same command goes on where it was, as does one with another --only or --repeats. A cell
-    that fails is recorded, and the others are run; the exit code is then 1.
+    After an interruption, the same command continues where it stopped, as does one with another --only or --repeats.
+    A cell that fails is recorded, and the others are run; the exit code is then 1.
     """
     from millet.benchmark import describe_plan, load_experiment, run_benchmark
     from millet.tables import counted

@@ -40,7 +40,7 @@ def datasets(
         return
     folders = search_folders(path)
     here = scan(folders)
-    if path is None:  # as load_dataset does: only an explicit path stands before the generator
+    if path is None:  # as load_dataset does: only an explicit path takes precedence over the generator
         here.pop(WEB_TRAFFIC.name, None)
     names: Iterable[str] = {WEB_TRAFFIC.name, *here}
     if everything:
@@ -57,7 +57,7 @@ def datasets(
 
 
 def _download_all(wanted: tuple[str, ...], path: Path | None) -> None:
-    """Download each, whatever becomes of the others."""
+    """Download each, even if others fail."""
     from millet.datasets.download import download
 
     failed = False

@@ -1,4 +1,4 @@
-"""``millet demo``: a first look, in a few minutes and without any data of one's own."""
+"""``millet demo``: a first look, in a few minutes and without any data of your own."""
 
 from __future__ import annotations
 

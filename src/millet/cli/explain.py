@@ -86,7 +86,7 @@ def _check_files(out: Path | None, report: Path | None) -> None:
 
 
 def _check_effects(out: Path | None, target: str | None, palette: str | None, channels: bool) -> None:
-    """Refuse a palette that is unknown, and options that change nothing of what is written."""
+    """Refuse an unknown palette, and options that have no effect on what is written."""
     from millet.plots.palettes import find_palette
 
     if palette is not None:
@@ -115,7 +115,7 @@ def _class_names(classifier: EvidenceClassifier, dataset: Dataset) -> tuple[str,
 
 
 def _target_label(target: str, classifier: EvidenceClassifier, names: tuple[str, ...]) -> Any:
-    """Return the label that was typed, as text, or by the name of its class."""
+    """Return the label that was typed, either as text or by the name of its class."""
     from millet.explanation.targets import find_codes
 
     labels = classifier.classes_.tolist()

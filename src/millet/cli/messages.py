@@ -1,4 +1,4 @@
-"""What commands say: lines that fit a terminal, and errors and warnings in one line."""
+"""What commands say: lines that fit a terminal, and errors and warnings on one line."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def wrap(text: str) -> str:
 
 
 def show_error(error: MilletError | OSError) -> None:
-    """Print an error to standard error, in one line whatever it holds: it is read in terminals and in logs."""
+    """Print an error to standard error, always on one line: it is read in terminals and in logs."""
     text = str(error) if isinstance(error, MilletError) or not error.strerror else _describe(error)
     click.secho(f"Error: {' '.join(text.split())}", fg="red", err=True)
 
 
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
-    """Print each warning once, to standard error and in one line: no user of a command looks for lines of code."""
+    """Print each warning once, to standard error and on one line: users of a command do not want lines of code."""
     shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:

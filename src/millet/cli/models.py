@@ -64,7 +64,7 @@ NORMALISE = {"auto": "auto", "yes": True, "no": False}
 def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **options: Any) -> None:
     """Train a model on a dataset (its training split) or a file.
 
-    After an interruption the same command goes on where it was, unless several networks are averaged by +.
+    After an interruption the same command continues where it stopped, unless several networks are averaged by +.
     """
     from millet.storage import check_target
     from millet.zoo import count_with, make_classifier
@@ -96,7 +96,7 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
 
 
 def _check_unfinished(folder: Path) -> None:
-    """Refuse a folder of somebody else's: it is removed when the training is done."""
+    """Refuse a folder that is not ours: it is removed when the training is done."""
     files = [file.name for file in folder.iterdir() if not file.name.startswith(".")] if folder.is_dir() else []
     if files and "run.json" not in files:
         raise StorageError(
@@ -115,7 +115,7 @@ def _check_unfinished(folder: Path) -> None:
 def predict(
     model: Path, source: str, out: Path | None, split: str | None, no_labels: bool, path: Path | None
 ) -> None:
-    """Classify the series of a dataset or file: one line a case, as CSV."""
+    """Classify the series of a dataset or file: one line per case, as CSV."""
     from millet.atomic import atomic_path
     from millet.loading import load_classifier
 
@@ -141,7 +141,7 @@ def predict(
 
 @contextmanager
 def explained_interruption(checkpoints: Path) -> Iterator[None]:
-    """On Ctrl-C, say where the work is and how to go on, where there is any."""
+    """On Ctrl-C, say where the work so far is kept, if any, and how to continue."""
     try:
         yield
     except KeyboardInterrupt:
@@ -154,7 +154,7 @@ def explained_interruption(checkpoints: Path) -> Iterator[None]:
 
 
 def _check_options(model: str, given: Iterable[str], offered: list[str]) -> None:
-    """Refuse an option that the model has no use for, and name those it has."""
+    """Refuse an option that the model does not have, and name those that it has."""
     from millet.zoo import count_with
 
     useful = [name for name in offered if count_with(name, model)]
@@ -166,7 +166,7 @@ def _check_options(model: str, given: Iterable[str], offered: list[str]) -> None
 
 
 def _remark_on_lonely_classes(labels: list[Any]) -> None:
-    """Say so where most classes have a single case, since these may be no labels at all."""
+    """Print a note if most classes have a single case, since these may not be labels at all."""
     counts = Counter(labels)
     n_lonely = list(counts.values()).count(1)
     if 2 * n_lonely > len(counts):
@@ -180,7 +180,7 @@ def _remark_on_lonely_classes(labels: list[Any]) -> None:
 
 
 def _typed(path: str | Path) -> str:
-    """Return a path or name as it is to be typed into a shell."""
+    """Return a path or name as it must be typed into a shell."""
     text = str(path)
     return shlex.quote(f"./{text}" if text.startswith("-") else text)
 

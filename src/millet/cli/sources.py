@@ -1,4 +1,4 @@
-"""Where commands get their cases from: a dataset by its name, or a file; with labels that the model knows, or none.
+"""Where commands get their cases from: a dataset by name, or a file; with labels that the model knows, or none.
 
 In:  what was typed, and the classes of the model that is asked about it.
 Out: `Dataset`, for every command that uses data.
@@ -47,10 +47,10 @@ def load_cases(source: str, path: Path | None, split: str | None, *, no_labels: 
 def load_known_cases(
     source: str, path: Path | None, split: str | None, classes: NDArray[Any], *, no_labels: bool = False
 ) -> Dataset:
-    """Return what `load_cases` does, with its labels as a model's classes are: numbers or text.
+    """Return what `load_cases` does, with labels of the same kind as a model's classes: numbers or text.
 
-    Labels of which not one is such a class are refused, since they are something else; and so are those that are
-    labels by their place alone where most are none, since they may be values.
+    Labels none of which is such a class are refused, since they must be something else; so is a first column that was
+    taken for labels without a header, if most of its cells are not such classes: it may hold values.
     """
     import numpy as np
 
@@ -59,7 +59,7 @@ def load_known_cases(
     dataset = load_cases(source, path, split, no_labels=no_labels)
     if dataset.y is None:
         return dataset
-    # As it is spelled, or else as it is meant: 1.0 is the class 1.
+    # By its spelling, or else by its meaning: 1.0 is the class 1.
     spelled = {str(label): label for label in classes.tolist()}
     meant = {label_key(str(label)): label for label in classes.tolist()}
     texts = [str(label) for label in dataset.y.tolist()]
@@ -72,7 +72,7 @@ def load_known_cases(
 
 
 def _check_effects(source: str, path: Path | None, split: str | None) -> None:
-    """Refuse options of datasets where the source is a file."""
+    """Refuse options for datasets if the source is a file."""
     if path is not None and _is_file(source):
         raise ParameterError(f"--path says where datasets are, and {source} is a file. Leave it out.")
     if split is not None and _is_file(source):
@@ -84,7 +84,7 @@ def _is_file(source: str) -> bool:
 
 
 def _are_labels_by_place(source: str) -> bool:
-    """Return whether the first column of a file was taken for labels, and no header says so."""
+    """Return whether the first column of a file was taken for labels without a header that says so."""
     from millet.datasets.files import split_suffix
     from millet.datasets.readers.unlabelled import label_comes_first
 
