@@ -1,11 +1,11 @@
-"""How fast AOPCR is, beside the plain loop over cases, orders and steps, and what memory it takes.
+"""How fast AOPCR is compared with the plain loop over cases, orders and steps, and how much memory it takes.
 
     python benchmarks/aopcr.py [--backbone fcn] [--cases 8] [--lengths 150 500 1008]
 
 The plain loop asks the model about one perturbed series at a time, as the formula reads: for every case, the order of
-its evidence and three random ones, and in each the whole series and ten steps. Both take turns in one run and medians
-are compared, so a busy machine slows both alike. Weights are random: they do not matter for speed. The last lines
-show the peak memory of a process that evaluates few and many cases with one `batch_size`.
+its evidence and three random ones, and in each of them the whole series and ten steps. Both take turns in one run and
+medians are compared, so a busy machine slows both alike. Weights are random: they do not matter for speed. The last
+lines show the peak memory of a process that evaluates few and many cases with one `batch_size`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def compare(backbone: str, n_cases: int, length: int, n_rounds: int) -> None:
 
 
 def peak_memory(n_cases: int, batch_size: int) -> float:
-    """Return the peak of a new process, in MB."""
+    """Return the peak memory of a new process, in MB."""
     command = [sys.executable, __file__, "--measure", str(n_cases), str(batch_size)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 

@@ -2,8 +2,8 @@
 
     python benchmarks/check_archive.py ROOT
 
-ROOT holds ``<Name>/<Name>_TRAIN.<suffix>`` and ``<Name>_TEST.<suffix>``. The exit code is 1 where a dataset can't
-be read, or where one that the catalogue knows differs from the original split.
+ROOT holds ``<Name>/<Name>_TRAIN.<suffix>`` and ``<Name>_TEST.<suffix>``. The exit code is 1 if a dataset can't be
+read, or one that the catalogue knows differs from the original split.
 """
 
 from __future__ import annotations

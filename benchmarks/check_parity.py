@@ -1,9 +1,9 @@
-"""Read checkpoints of the authors' code and compare what MILLET makes of them with what that code computed.
+"""Read checkpoints of the authors' code and compare what MILLET computes with what that code computed.
 
     python benchmarks/check_parity.py FOLDER
 
 FOLDER holds pairs of files: ``<name>.pth``, a state_dict, and ``<name>.npz`` with `x`, `logits`, `interpretation`,
-`perturbation_curve` and `aopc`. All are to agree to 1e-4; the exit code is 1 where one does not.
+`perturbation_curve` and `aopc`. All must agree to 1e-4; the exit code is 1 if one does not.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
     python benchmarks/check_published.py PUBLISHED
 
-PUBLISHED holds ``authors/`` and ``bakeoff/`` as `millet report --published` reads them. Means are to agree to 0.001
-and average ranks to 0.3. The exit code is 1 where one does not and the reason is not known.
+PUBLISHED holds ``authors/`` and ``bakeoff/`` as `millet report --published` reads them. Means must agree to 0.001
+and average ranks to 0.3. The exit code is 1 if one does not and the reason is not known.
 
-What is known: the paper took the bake-off's results of an earlier version, in which some numbers were others.
+What is known: the paper used an earlier version of the bake-off's results, in which some numbers were different.
 
 - HC2 did a little worse.
-- Hydra-MR, RDST and WEASEL-D say 0 or 1, not probabilities, and their AUROC was another.
+- Hydra-MR, RDST and WEASEL-D give 0 or 1, not probabilities, and their AUROC was different.
 - The loss was in bits, of probabilities clipped at 0.01: those three then have (1 - accuracy) × log2(100). The files
-  have it in nats and all but unclipped, so neither it nor any rank that depends on it can be compared.
+  have it in nats and almost unclipped, so neither it nor any rank that depends on it can be compared.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def verdict(metric: str, classifier: str, mean_off: float, rank_off: float) -> s
         "auroc": classifier in SAYS_0_OR_1,
         "loss": classifier in STATE_OF_THE_ART,
     }[metric]
-    # Who does better or worse moves in rank as well; where all seven do, everybody moves.
+    # A classifier that does better or worse moves in rank as well; where all seven do, all classifiers move.
     other_rank = other_mean or metric == "loss"
     if mean_off > MEAN_TOLERANCE and not other_mean:
         return "NO"
@@ -92,7 +92,7 @@ def compare(published: Published, table: str, models: tuple[str, ...], metric: s
 
 
 def check_bits(published: Published) -> list[str]:
-    """Show that the paper's losses of the bake-off are in bits, clipped at 0.01."""
+    """Show that the paper's losses for the bake-off are in bits, of probabilities clipped at 0.01."""
     accuracy = gather(published, SAYS_0_OR_1, "accuracy").mean(axis=0)
     bits = (1 - accuracy) * math.log2(100)
     paper = [paper_table("ucr_all").parts["loss"][name]["mean"] for name in SAYS_0_OR_1]
@@ -104,7 +104,7 @@ def check_bits(published: Published) -> list[str]:
 
 
 def check_grids(published: Published) -> list[str]:
-    """Compare the means of the authors' own models, single and ensemble."""
+    """Compare the means of the authors' own models, single ones and ensembles."""
     verdicts = []
     for table, part, metric in (
         ("ucr_performance", "accuracy", "accuracy"),

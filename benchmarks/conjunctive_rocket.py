@@ -3,11 +3,11 @@
     python benchmarks/conjunctive_rocket.py --path DATA
     python benchmarks/conjunctive_rocket.py --quick
 
-An embedding of a timepoint is what some hundred dilated kernels of MiniRocket say there, standardised on training
-cases, never trained. Heads on top: "ridge", of its means over time; "instance", as linear, by gradient descent;
-"conjunctive", with attention; "from ridge", the same starting at the ridge's weights. "minirocket" is the fast lane.
-All learn from training splits. With `--path`, UCR datasets are judged in three folds; else WebTraffic by series of
-another seed, where NDCG@n is of evidence at the kernels' centres / laid on their taps. Seconds are processor time.
+The embedding of a timepoint is what some hundred dilated kernels of MiniRocket find there, standardised on training
+cases, never trained. Heads on top: "ridge", on its means over time; "instance", linear too, by gradient descent;
+"conjunctive", with attention; "from ridge", the same starting from the ridge's weights. "minirocket" is the fast
+lane. All learn from training splits. With `--path`, UCR datasets are judged in three folds; else WebTraffic by series
+of another seed, where NDCG@n is for evidence at the kernels' centres / on their taps. Seconds are processor time.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Embedding:
 
 
 def fit(head: str, X: Floats, codes: NDArray[np.int64], n_features: int, recipe: Recipe) -> tuple[Model, float]:
-    """Fit one of `HEADS`, and say how long that took."""
+    """Fit one of `HEADS`, and return how long that took."""
     started = time.process_time()
     if head == "minirocket":
         rocket = millet.RocketMilletClassifier(head, random_state=SEED, n_jobs=1, verbose=0).fit(X, codes)
@@ -118,14 +118,14 @@ def set_to_ridge(pooling: Pooling, z: Tensor, codes: NDArray[np.int64], factor: 
 
 
 def explain_rocket(rocket: millet.RocketMilletClassifier, X: Floats) -> Evidence:
-    """Return what the fast lane says of series."""
+    """Return what the fast lane says about series."""
     centred, laid = (rocket.set_params(spread=spread).explain(X) for spread in ("anchor", "taps"))
     return laid.logits, centred.scores, laid.scores
 
 
 @torch.inference_mode()
 def explain_network(network: MilletNetwork, embedding: Embedding, X: Floats) -> Evidence:
-    """Return what a head on embeddings says of series."""
+    """Return what a head on embeddings says about series."""
     assert isinstance(network.pooling, Pooling)
     classify, parts = network.pooling.classify, []
     for first in range(0, len(X), 16):
@@ -159,7 +159,7 @@ def compare_evidence(training: Any, judging: Any, heads: Sequence[str], *setting
     """Print how every head that learned from one WebTraffic dataset does on another."""
     print_rows(["WebTraffic", "accuracy", "loss", "NDCG@n", "seconds"], ["---", *["--:"] * 4])
     for head in heads:
-        fit(head, training.X[::2], training.y[::2], 84, Recipe(n_epochs=1))  # pays for imports and compilation
+        fit(head, training.X[::2], training.y[::2], 84, Recipe(n_epochs=1))  # for imports and compilation
         model, seconds = fit(head, training.X, training.y, *settings)
         logits, *kinds = model(judging.X)
         loss = F.cross_entropy(torch.tensor(logits), torch.from_numpy(judging.y))

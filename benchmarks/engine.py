@@ -1,16 +1,16 @@
-"""How fast training and inference are, beside plain torch modules, and how near to what this machine can do.
+"""How fast training and inference are compared with plain torch modules, and how near to what this machine can do.
 
     python benchmarks/engine.py [--threads 2] [--quick] [--rows rows.json]
 
-What is compared takes turns in one process and medians are compared, so a busy machine slows all alike. The plain
-networks (`benchmarks/plain.py`) have the same weights and compute in single precision. The measured peak is the
-fastest of several convolutions. Where the processor does not compute in bf16, those goals do not apply.
+All variants take turns in one process and medians are compared, so a busy machine slows all alike. The plain networks
+(`benchmarks/plain.py`) have the same weights and compute in single precision. The measured peak is the fastest of
+several convolutions. Where the processor does not compute in bf16, the goals for bf16 do not apply.
 
 Losses and gradients are compared on the batch that is timed, without dropout and in double precision, which takes the
-same ways: in single precision rounding decides ReLUs and maxima, and plain torch is 1e-3 from its own double
+same code paths: in single precision rounding decides ReLUs and maxima, and plain torch is 1e-3 from its own double
 precision.
-Inference is in single precision whatever training was in, unless `torch.autocast` asks for less; poolings then still
-are, so that evidence adds up.
+Inference is in single precision whatever training was in, unless `torch.autocast` asks for less; poolings stay in
+single precision even then, so that evidence adds up.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ INFERENCE_TOLERANCES = {FP32: 1e-5, BF16: 1e-2}
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured; `stride` thins WebTraffic's 1008 timepoints out."""
+    """How much is measured; `stride` thins out WebTraffic's 1008 timepoints."""
 
     stride: int
     batch_size: int
@@ -68,7 +68,7 @@ QUICK = Sizes(stride=16, batch_size=4, n_training_cases=8, n_explained_cases=4, 
 
 @dataclass(frozen=True)
 class Bench:
-    """The data, sizes and measured peaks (of each precision) that all figures share."""
+    """The data, sizes and measured peaks (one per precision) that all figures share."""
 
     sizes: Sizes
     x: Tensor
@@ -86,13 +86,13 @@ class Bench:
         return self.x.shape[2]
 
     def speed(self, operations: int, seconds: float, precision: str) -> tuple[float, float]:
-        """Return the GFLOP/s that were reached, and what part of the peak they are."""
+        """Return the GFLOP/s that were reached, and what fraction of the peak they are."""
         reached = operations / seconds
         return reached / 1e9, reached / self.peaks[precision]
 
 
 def prepare(sizes: Sizes) -> Bench:
-    """Take WebTraffic's series, one class after the other, and measure the peaks."""
+    """Take WebTraffic's series, the classes in turn, and measure the peaks."""
     training, _ = millet.load_dataset("WebTraffic")
     in_turn = np.arange(len(training.X)).reshape(N_CLASSES, -1).T.ravel()
     X = np.asarray(training.X)[in_turn, :, :: sizes.stride]
@@ -131,7 +131,7 @@ def compare_gradients(backbone: str, x: Tensor, target: Tensor) -> tuple[float, 
 
 
 def measure_steps(bench: Bench, backbone: str, least: dict[str, float]) -> list[Row]:
-    """Compare a training step in single precision and, where there is such, in bf16."""
+    """Compare a training step in single precision and, where the processor has it, in bf16."""
     x, target = bench.x[: bench.sizes.batch_size], bench.target[: bench.sizes.batch_size]
     plain = PlainNetwork(1, N_CLASSES, backbone, bench.n_timepoints)
     works = {"plain": training_step(plain, x, target)}
@@ -238,7 +238,7 @@ def measure_small(bench: Bench) -> list[Row]:
                 bare.zero_grad()
                 F.cross_entropy(bare(batch).logits, codes_of_batch).backward()
 
-    # One case to select by: steps are compared, not the selection.
+    # A single case to select by: steps are compared, not the selection.
     options = Options(validation=Labelled(bags, codes, np.array([0])), patience=n_epochs)
     cases, recipe = Labelled(bags, codes), Recipe(n_epochs=n_epochs)
     ours = partial(run_training, network, cases, recipe, FP32, options)

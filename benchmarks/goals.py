@@ -1,4 +1,4 @@
-"""Goals: what was measured beside what was wanted, and the verdict. Used by `benchmarks/engine.py`."""
+"""Goals: what was measured, what was wanted, and the verdict. Used by `benchmarks/engine.py`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from millet.tables import format_table
 
-# Medians of one and the same work differ by this part.
+# Medians of the same work differ by this fraction.
 NOISE = 0.03
 PLAIN = "plain fp32"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of the table; times are seconds, speeds are billions of operations a second."""
+    """One figure of the table; times are in seconds, speeds in billions of operations per second."""
 
     figure: str
     goal: str
@@ -38,7 +38,7 @@ def faster(
     agrees: bool = True,
     speed: tuple[float, float] | tuple[None, None] = (None, None),
 ) -> Row:
-    """Judge a goal of being at least so many times faster and, where numbers are compared, of agreeing."""
+    """Judge a goal of being at least `least` times faster and, where numbers are compared, of agreeing."""
     ratio = theirs / ours
     reached = ratio >= (1 - NOISE if least == 1 else least)
     verdict = "met" if reached and agrees else "not met"
@@ -46,14 +46,14 @@ def faster(
 
 
 def at_most(figure: str, theirs: float, ours: float, most: float, compared_with: str) -> Row:
-    """Judge a goal of taking at most so many times longer."""
+    """Judge a goal of taking at most `most` times as long."""
     ratio = ours / theirs
     verdict = "met" if ratio <= most else "not met"
     return Row(figure, f"at most {most:g}x", verdict, compared_with, theirs, ours, ratio)
 
 
 def not_on_this_cpu(figure: str, least: float) -> Row:
-    """Stand in for a figure that this processor can't have."""
+    """Return a placeholder for a figure that this processor can't have."""
     return Row(figure, wanted(least), "not applicable", found="not on this CPU")
 
 

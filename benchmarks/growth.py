@@ -2,9 +2,10 @@
 
     python benchmarks/growth.py [--threads 2] [--backbone inceptiontime]
 
-Time is the median of steps that take turns; memory is the peak of a fresh process that takes two steps, less that of
-one whose series have next to no length. Both are to be linear in the number of timepoints. An exponent of 1 is linear
-and one below 1 says that a fixed part still counts; beyond ten times more, 1.1 is taken for the noise of caches.
+Time is the median of steps that take turns; memory is the peak of a fresh process that takes two steps, minus that of
+one whose series have next to no length. Both should be linear in the number of timepoints. An exponent of 1 is
+linear, and one below 1 means that a fixed part still counts; over a tenfold increase, up to 1.1 is taken for noise of
+the caches.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Growth:
 
     @property
     def verdict(self) -> str:
-        """Whether the growth up to the largest size is linear at the most."""
+        """Whether the growth up to the largest size is at most linear."""
         return "met" if self.exponents[-1] <= LINEAR else "not met"
 
 

@@ -1,4 +1,4 @@
-"""Measuring: pieces of work that take turns, what a training step costs, and the best that this machine does.
+"""Measuring: pieces of work that take turns, what a training step costs, and the best that this machine can do.
 
 Used by `benchmarks/engine.py` and `benchmarks/growth.py`.
 """
@@ -20,14 +20,14 @@ from millet.training import make_fabric
 from millet.training.memory import reusing_memory
 
 Work = Callable[[], object]
-# Wide enough to keep any processor busy; which of them suits one best differs.
+# Wide enough to keep any processor busy; which of them is fastest depends on the processor.
 CONVOLUTIONS = ((64, 64, 9), (128, 128, 5), (128, 256, 5), (256, 256, 3), (256, 256, 1))
 
 
 def medians(works: dict[str, Work], n_rounds: int) -> dict[str, float]:
     """Return the median seconds of each piece of work; they take turns.
 
-    Freed memory is kept for all alike: fresh pages would cost the same work more on one turn than on another.
+    Freed memory is kept for all alike: with fresh pages, the same work would cost more in one turn than in another.
     """
     seconds: dict[str, list[float]] = {name: [] for name in works}
     with reusing_memory():
@@ -35,13 +35,13 @@ def medians(works: dict[str, Work], n_rounds: int) -> dict[str, float]:
             for name, work in works.items():
                 start = time.perf_counter()
                 work()
-                if turn > 0:  # Imports and first allocations are paid in a round of their own.
+                if turn > 0:  # Imports and first allocations have a round of their own.
                     seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(taken) for name, taken in seconds.items()}
 
 
 def logits_of(output: tuple[Tensor, ...]) -> Tensor:
-    """Return the logits, which come first in our networks' output as in the plain ones'."""
+    """Return the logits, which come first in the output of our networks and of the plain ones."""
     return output[0]
 
 
@@ -73,7 +73,7 @@ def count_flops(network: nn.Module, shape: tuple[int, ...], *, backward: bool) -
 
 
 def best_convolution(batch_size: int, n_timepoints: int, n_rounds: int, dtype: torch.dtype = torch.float32) -> float:
-    """Return the operations a second of the fastest of several convolutions, forwards: the measured peak."""
+    """Return the operations per second of the fastest of several convolutions, forwards: the measured peak."""
     works: dict[str, Work] = {}
     operations: dict[str, int] = {}
     for n_in, n_out, kernel_size in CONVOLUTIONS:

@@ -1,7 +1,7 @@
-"""Plain networks: the paper's architectures in the modules that torch ships, nothing made faster.
+"""Plain networks: the paper's architectures in the modules that torch ships, without any acceleration.
 
-What `benchmarks/engine.py` compares with. Parameters bear the names of `millet.nn.MilletNetwork`, so one network's
-``state_dict`` is loaded into the other and their losses and gradients can be laid side by side.
+`benchmarks/engine.py` compares with these. Parameters have the names of `millet.nn.MilletNetwork`, so that one
+network's ``state_dict`` can be loaded into the other and their losses and gradients compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ D_EMBEDDING = 128
 
 
 def conv(n_in: int, n_out: int, kernel_size: int) -> nn.Conv1d:
-    if kernel_size == 1:  # It reaches nothing beyond the ends: padding would only cost a copy.
+    if kernel_size == 1:  # It does not reach beyond the ends: padding would only cost a copy.
         return nn.Conv1d(n_in, n_out, 1)
     return nn.Conv1d(n_in, n_out, kernel_size, padding="same", padding_mode="replicate")
 
@@ -160,7 +160,7 @@ class PlainNetwork(nn.Module):
 
 
 class PlainTraining:
-    """The paper's protocol: Adam, then the loss of the whole training set, then a copy of the best weights."""
+    """The paper's protocol: Adam, then the loss on the whole training set, then a copy of the best weights."""
 
     def __init__(self, network: PlainNetwork, x: Tensor, target: Tensor, batch_size: int) -> None:
         self.network, self.x, self.target, self.batch_size = network, x, target, batch_size
@@ -180,7 +180,7 @@ class PlainTraining:
             self.lowest, self.best = loss, copy.deepcopy(self.network.state_dict())
 
     def selection_loss(self) -> float:
-        """Return the mean loss of the training set in inference mode."""
+        """Return the mean loss on the training set in inference mode."""
         self.network.eval()
         total = 0.0
         with torch.no_grad():

@@ -3,9 +3,9 @@
     python benchmarks/posthoc.py
     python benchmarks/posthoc.py --backbone fcn --rounds 9
 
-On WebTraffic's sizes: 1008 timepoints, 10 classes. What is compared takes turns in one run and medians are compared,
-so a busy machine slows all alike. The network is trained for one epoch on a few cases: its weights do not change its
-cost. captum fits one class at a time, here without asking the network again; MILLET's SHAP fits all ten at once.
+At WebTraffic's sizes: 1008 timepoints, 10 classes. All variants take turns in one run and medians are compared, so a
+busy machine slows all alike. The network is trained for one epoch on a few cases: its weights do not affect its cost.
+captum fits one class at a time, here without asking the network again; MILLET's SHAP fits all ten at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def medians(works: dict[str, Callable[[], object]], n_rounds: int) -> dict[str, 
         for name, work in works.items():
             start = time.perf_counter()
             work()
-            if turn > 0:  # Imports and first allocations are paid in a round of their own.
+            if turn > 0:  # Imports and first allocations have a round of their own.
                 seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(taken) for name, taken in seconds.items()}
 
@@ -46,7 +46,7 @@ def compare_evidence(classifier: millet.MilletClassifier, X: object, n_cases: in
 
 
 def compare_shap(classifier: millet.MilletClassifier, X: object, own_seconds: float, n_rounds: int) -> None:
-    """Print what SHAP costs for one case, beside captum's for one class of it, and beside MILLET's own evidence."""
+    """Print what SHAP costs for one case, compared with captum's, also for one class, and MILLET's own evidence."""
     label = classifier.predict(X)[0]
     options = {"n_samples": N_SAMPLES, "progress": False}
     taken = medians(

@@ -1,9 +1,9 @@
-"""How fast UCR files are read, beside numpy.loadtxt and pandas.read_csv, and with how much extra memory.
+"""How fast UCR files are read compared with numpy.loadtxt and pandas.read_csv, and with how much extra memory.
 
     python benchmarks/reading.py DIR
 
 DIR holds ``<Name>/<Name>_TRAIN.tsv``. The three readers take turns in one run and medians are compared, so a
-busy machine slows all alike. Extra memory is the peak while reading, less the array that is returned, as a
+busy machine slows all alike. Extra memory is the peak while reading, minus the array that is returned, as a
 multiple of that array.
 """
 
@@ -69,7 +69,7 @@ def main() -> None:
     found = [file for name in NAMES if (file := arguments.folder / name / f"{name}_TRAIN.tsv").is_file()]
     for file in sorted(found, key=lambda file: file.stat().st_size):
         for reader in READERS:
-            reader(file)  # Imports and the disk cache are paid here, by all alike.
+            reader(file)  # Imports and reading from the disk happen here, for all alike.
         millet, numpy, pandas = time_readers(file, arguments.rounds)
         megabytes = file.stat().st_size / 1e6
         print(

@@ -1,8 +1,8 @@
-"""How large a report is, how long it takes to write, to open, and to draw a frame of.
+"""How large a report is, and how long it takes to write it, to open it, and to draw a frame.
 
     python benchmarks/report.py [--cases 500] [--classes 10] [--length 1008]
 
-The evidence is random walks, which pack about as well as a network's. Opening ends when the first case is drawn.
+The evidence is random walks, which compress about as well as a network's. Opening ends when the first case is drawn.
 A second report holds one series of 100,000 timepoints. Needs Chromium and the package playwright.
 """
 

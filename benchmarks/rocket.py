@@ -1,10 +1,10 @@
-"""How fast the fast lane is: fits beside aeon's own classifiers, and what evidence costs.
+"""How fast the fast lane is: fits compared with aeon's own classifiers, and what evidence costs.
 
     python benchmarks/rocket.py --path DATA --aeon-python other/bin/python
 
-aeon may want other versions of numpy and numba than MILLET, so it runs in a process of its own, by the interpreter
-that is given; the two take turns. The first fit of each side, on a tiny dataset, is shown by itself: it compiles,
-into an empty cache. Then evidence for one case of 1008 points and ten classes, and for a batch beside its logits.
+aeon may need other versions of numpy and numba than MILLET, so it runs in its own process, with the interpreter that
+is given; the two take turns. The first fit of each side, on a tiny dataset, is shown by itself: it compiles into an
+empty cache. Then follows evidence for one case of 1008 points and ten classes, and for a batch beside its logits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 DATASETS = ("GunPoint", "Fish", "FordA", "ElectricDevices")
-# Our features, and the name of aeon's classifier.
+# From our features to the name of aeon's classifier.
 RIVALS = {"minirocket": "MiniRocketClassifier", "multirocket-hydra": "MultiRocketHydraClassifier"}
 
 
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def compare_fits(path: Path, datasets: Sequence[str], aeon_python: str, n_jobs: int) -> None:
-    """Print the seconds of a fit of both sides, by turns."""
+    """Print the seconds of a fit of either side, which take turns."""
     from millet import load_dataset
 
     with tempfile.TemporaryDirectory() as folder:
@@ -104,7 +104,7 @@ class Side:
 
 
 def serve(side: str, n_jobs: int) -> None:
-    """Fit what standard input names, one line a fit, until it ends."""
+    """Fit what standard input names, one line per fit, until it ends."""
     make = make_ours if side == "ours" else make_aeon
     for line in sys.stdin:
         model, file = json.loads(line)

@@ -1,4 +1,4 @@
-"""Conjunctive pooling on bags that are no series: which items of a shopping basket tell of a baby."""
+"""Conjunctive pooling on bags that are not series: which items in a shopping basket point to a baby."""
 
 import torch
 

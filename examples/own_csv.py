@@ -1,4 +1,4 @@
-"""From a file of your own to a report: a CSV of two sensors in; predictions, evidence and a page to look at out."""
+"""From your own file to a report: a CSV of two sensors in; out, predictions, evidence and a page to look at."""
 
 import csv
 from pathlib import Path
@@ -10,7 +10,7 @@ from millet.viewer import model_facts, write_report
 
 
 def write_recordings(path: Path, n_cases: int, seed: int) -> None:
-    """Write what a logger might: a row for each moment, with the number of the case, the label and two sensors."""
+    """Write what a logger might: a row for each time step, with the number of the case, the label and two sensors."""
     rng = np.random.default_rng(seed)
     with path.open("w", newline="") as file:
         writer = csv.writer(file)

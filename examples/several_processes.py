@@ -1,4 +1,4 @@
-"""One network, trained by two processes that share each batch: the result is that of one process."""
+"""One network, trained by two processes that share each batch, with the same result as one process."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ RECIPE = Recipe(n_epochs=20, batch_size=8, learning_rate=0.01, schedule="one-cyc
 
 
 def work(fabric: Any, cases: Labelled, network: MilletNetwork, path: Path) -> None:
-    """Train this process's part of every batch; the first process saves the weights, which all have."""
+    """Train on this process's part of every batch; the first process saves the weights, which all have."""
     train(network, cases, RECIPE, Options(seed=0), fabric)
     if fabric.is_global_zero:
         save_file(network.state_dict(), path)
