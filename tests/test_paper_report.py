@@ -291,10 +291,11 @@ class TestRows:
         assert run.alike("Coffee", models, "accuracy") == ({"gap-fcn": 0.7, "gap-lite": 0.7}, True)
         assert run.alike("Fish", models, "accuracy") == ({}, False)
 
-    def test_a_last_line_that_was_cut_off_is_left_out_and_noted(self, tmp_path):
+    @pytest.mark.parametrize("end", ["", "\n"])
+    def test_a_last_line_that_was_cut_off_is_left_out_and_noted(self, tmp_path, end):
         make_run(tmp_path, grid(["Beef"], ["gap-fcn"]))
         path = tmp_path / "rows.jsonl"
-        path.write_text(path.read_text() + '{"dataset": "Be')
+        path.write_text(path.read_text() + '{"dataset": "Be' + end)
         run = read_run(tmp_path)
         assert len(run.done) == 3
         assert "line 4" in run.notes[0]

@@ -8,10 +8,10 @@ def in_words(seconds: float) -> str:
 
     Examples
     --------
-    >>> in_words(0.04), in_words(75), in_words(5400), in_words(200000)
-    ('0.0 s', '1 min 15 s', '1 h 30 min', '2 d 7 h')
+    >>> in_words(0.04), in_words(59.7), in_words(5400), in_words(200000)
+    ('0.0 s', '1 min 0 s', '1 h 30 min', '2 d 7 h')
     """
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

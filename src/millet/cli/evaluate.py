@@ -49,8 +49,8 @@ def evaluate(
 
 
 def _strict(value: float | int | str) -> float | int | str | None:
-    """Return null for NaN, which JSON does not have."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+    """Return null for NaN and infinities, which JSON does not have."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _print_table(row: dict[str, float | int | str]) -> None:

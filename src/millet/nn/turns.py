@@ -53,7 +53,7 @@ def seeded(seed: int, device: str = "cpu") -> Iterator[None]:
     True
     """
     is_cpu = device == "cpu"
-    with _generator, torch.random.fork_rng(devices=[] if is_cpu else None):
+    with _generator, torch.random.fork_rng(devices=[] if is_cpu else None, device_type="cuda" if is_cpu else device):
         if is_cpu:
             torch.default_generator.manual_seed(seed)
         else:

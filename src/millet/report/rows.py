@@ -284,7 +284,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         try:
             rows.append(_parse(line, rows_path, number))
         except json.JSONDecodeError as error:
-            if number != len(lines):  # only a line without a newline can have been cut off
+            if number != filled[-1][0]:  # only the last one can have been cut off
                 raise DatasetFormatError(rows_path, f"expected one JSON object; {error.msg}.", number) from error
             notes.append(f"The last line of rows.jsonl (line {number}) is cut off and was left out.")
     return Run(path, experiment, rows, notes)
