@@ -233,7 +233,7 @@ class TestSection:
         found = section(folder)
         assert not found.pictures
         assert found.notes == (
-            "No picture of TinyTraffic: its series can't be read, or is another than was measured.",
+            "No picture of TinyTraffic: its series can't be read, or differs from what was measured.",
         )
         assert found.tables == section(finished).tables
 

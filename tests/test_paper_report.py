@@ -367,10 +367,10 @@ class TestWebTraffic:
         rows = grid(["WebTraffic"], ["conjunctive-fcn"], n_cases=500)
         rows.append(make_row("WebTraffic", "conjunctive-fcn", method="shap", aopcr=-1.0, n_cases=10))
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
-        assert "SHAP explained 10 cases; all else is of 500." in text
+        assert "SHAP explained 10 cases; everything else is for 500." in text
         rows[-1] |= {"aopcr_low": -2.0, "aopcr_high": 1.0}
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
-        assert "SHAP explained 10 cases, so that its means are sure to ± 1.5 (95 %); all else is of 500." in text
+        assert "SHAP explained 10 cases, so its means are known to ± 1.5 (95 %); everything else is for 500." in text
 
     def test_shap_stands_beside_the_models_own_evidence_of_the_same_cases(self, tmp_path):
         rows = grid(["WebTraffic"], ["additive-fcn", "conjunctive-fcn"], n_cases=500)
@@ -379,7 +379,7 @@ class TestWebTraffic:
         rows.append(make_row("WebTraffic", "additive-fcn", method="shap", aopcr=-1.0, ndcg_at_n=0.25, n_cases=10))
         rows += [make_row("WebTraffic", "gap-fcn", method=method, n_cases=500) for method in ("own", "shap")]
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
-        heading = "WebTraffic: SHAP and the model's own evidence of the same cases"
+        heading = "WebTraffic: SHAP and the model's own evidence for the same cases"
         assert f"{heading}: 1 of 12 models" in text, "older rows do not tell, and GAP is none of the twelve"
         cells = line_of(text, "Conjunctive FCN", heading)
         assert cells == ["Conjunctive FCN", "10", "-1.000", "2.500", "0.250", "0.500"]
@@ -472,7 +472,7 @@ class TestWebTraffic:
         text = write_report(make_run(tmp_path, rows, name="webtraffic", datasets=[*published, *generated])).text
         assert f"{shown}: Accuracy" in text
         assert "Two: Accuracy" not in text
-        note = f"Of generated datasets, these are not in this section: {others}."
+        note = f"Generated datasets that are not in this section: {others}."
         assert text.count(note) == 2, "in this section and in that of false negatives"
 
     def test_notes_on_shap_are_of_the_tables_dataset_alone(self, tmp_path):
@@ -485,7 +485,7 @@ class TestWebTraffic:
         assert "Our SHAP" not in text
         rows.append(make_row("WebTraffic", "conjunctive-fcn", method="shap", aopcr=-1.0, n_cases=10))
         text = write_report(make_run(tmp_path, rows, name="webtraffic")).path.read_text()
-        assert "SHAP explained 10 cases; all else is of 500." in text
+        assert "SHAP explained 10 cases; everything else is for 500." in text
 
     def test_false_negatives_show_what_peaks_are_taken_for(self, tmp_path):
         facts = {
@@ -569,7 +569,7 @@ class TestUcr:
                          "head_to_head_Hydra-MR", "by_length", "by_n_train", "model_variance"}  # fmt: skip
         text = report.path.read_text()
         assert all(path.stat().st_size > 1000 and f"({path.name})" in text for path in report.pictures)
-        assert "Of unknown balance, because not at hand or not readable: BeetleFly" in text
+        assert "Balance unknown, because missing or unreadable: BeetleFly" in text
         assert {path.name for path in report.path.parent.iterdir()} == {
             "report.md",
             *(p.name for p in report.pictures),
@@ -588,7 +588,7 @@ class TestUcr:
         text = write_report(folder, published=published, path=tmp_path / "data").path.read_text()
         assert "Imbalanced: Earthquakes (0.47)." in text
         assert "1 of 2 have a balance below 0.9" in text
-        assert "not readable: BeetleFly, ECG200, GunPoint, ItalyPowerDemand." in text
+        assert "unreadable: BeetleFly, ECG200, GunPoint, ItalyPowerDemand." in text
         run = read_run(folder)
         gain = run.ensemble("Earthquakes", DUEL[1], "balanced_accuracy")
         gain -= run.ensemble("Earthquakes", DUEL[0], "balanced_accuracy")
@@ -641,18 +641,21 @@ class TestUcr:
         rows = grid(UCR, [*DUEL, "gap-fcn"])
         singles = [row for row in rows if not row["ensemble"] or (row["dataset"], row["model"]) == (UCR[0], DUEL[0])]
         text = write_report(make_run(tmp_path, singles, name="ucr")).path.read_text()
-        assert "tables of single models hold what those of ensembles lack" in text
+        assert "tables of single models show what those of ensembles lack" in text
         assert line_of(text, "GAP FCN", "UCR: Accuracy of single models")[1] == "6"
         assert line_of(text, "GAP InceptionTime", "UCR: Accuracy (App. D.3): 1 of 85 datasets")[1] == "1"
         assert "UCR: Accuracy among 3 classifiers (App. D.3): 6 of 85 datasets" in text
-        assert "On all datasets ours are means of single models, for want of ensembles" in text
+        assert "On all datasets our results are means of single models, since there are no ensembles" in text
 
     def test_two_models_that_differ_everywhere_are_not_called_alike(self, tmp_path):
         names = [f"Pump {number}" for number in range(10)]
         rows = [row | {"balanced_accuracy": 0.6 + 0.1 * (row["model"] == "gap-lite")}
                 for row in grid(names, ["gap-lite", "gap-fcn"])]  # fmt: skip
         text = write_report(make_run(tmp_path, rows, name="mine")).path.read_text()
-        assert line_of(text, "GAP LITE", "Balanced accuracy of all our models, who can't be told apart")[2] == "–"
+        assert (
+            line_of(text, "GAP LITE", "Balanced accuracy of all our models, groups that can't be told apart")[2]
+            == "–"
+        )
         assert "could be told apart" not in text
         few = [row for row in rows if row["dataset"] in names[:4]]
         assert "0.12: no pair could be told apart" in write_report(make_run(tmp_path, few, name="mine")).text
@@ -678,9 +681,9 @@ class TestUcr:
         assert line_of(text, "MiniRocket", "Balanced accuracy of all our models: 7 datasets")[1:] == [
             "0.900", "1.000", "7",
         ]  # fmt: skip
-        assert line_of(text, "MiniRocket + GAP FCN", "Balanced accuracy of all our models, who can't be told apart")[
-            1:
-        ] == [
+        assert line_of(
+            text, "MiniRocket + GAP FCN", "Balanced accuracy of all our models, groups that can't be told apart"
+        )[1:] == [
             "2.000",
             "–",
         ]
@@ -755,7 +758,7 @@ class TestOtherSections:
         assert line_of(text, "Instance", "Fish: training")[1:] == ["150.00", "+50.0 %", "582 ± 1", "+3.0 %"]
         rows += [make_row("Fish", "additive-inceptiontime", r, train_seconds=s) for r, s in enumerate((60, 160))]
         text = write_report(make_run(tmp_path, rows, name="runtime")).path.read_text()
-        assert line_of(text, "Additive", "Fish: training")[2] == "less than runs differ"
+        assert line_of(text, "Additive", "Fish: training")[2] == "within run-to-run noise"
         assert line_of(text, "GAP", "Fish: training")[1] == "100.00 ± 0.00"
         assert line_of(text, "Instance", "Fish: prediction")[1:3] == ["11.00", "+10.0 %"]
         assert line_of(text, "Instance", "Fish: SHAP")[1] == "2.50"

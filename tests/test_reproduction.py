@@ -92,10 +92,10 @@ def page(tmp_path_factory):
 class TestPage:
     def test_every_item_is_partial_whole_or_not_run(self, page):
         text, _ = page
-        assert "At a glance: 1 of 10 items whole, 3 in part" in text
+        assert "At a glance: 1 of 10 items complete, 3 in part" in text
         state = "partial: part of the grid, 2 of 15 models, 2 instead of 5 repeats"
         assert overview(text, "UCR")[2:] == ["`ucr_small`", "paper", "4 of 85 datasets", state]
-        assert overview(text, "Multiplications")[-1] == "whole"
+        assert overview(text, "Multiplications")[-1] == "complete"
         assert overview(text, "Ablation")[-1] == "not run: `experiments/ablation.toml`"
         for heading in re.findall(r"^### (UCR.*)$", text, flags=re.MULTILINE):
             assert heading.split(": ")[-1].startswith("4 of 85 datasets")
@@ -106,7 +106,7 @@ class TestPage:
         other = [make_row("WebTraffic", model, 0, recipe="fast") for model in MODELS]
         make_run(tmp_path / "results" / "web_fast", other, tables=["webtraffic"], repeats=1, recipe="fast")
         text = write_page(tmp_path / "results", tmp_path)
-        assert overview(text, "WebTraffic")[2:] == ["`web`", "paper", "15 of 15 models", "whole"]
+        assert overview(text, "WebTraffic")[2:] == ["`web`", "paper", "15 of 15 models", "complete"]
         assert "| fast | 15 of 15 models | partial: another recipe, 1 instead of 5 repeats |" in text
         assert text.count("## WebTraffic\n") == 1
         assert text.index("**Run `web`**") < text.index("**Run `web_fast`**")
@@ -164,7 +164,7 @@ class TestPage:
         tiny = [{"name": "Tiny", "generator": {"n_cases_per_class": 2}}]
         make_run(tmp_path / "results" / "tiny", [make_row("Tiny", BEST, 0)], tables=["webtraffic"], datasets=tiny)
         text = write_page(tmp_path / "results", tmp_path)
-        assert overview(text, "Parameters")[-1] == "whole"
+        assert overview(text, "Parameters")[-1] == "complete"
         assert overview(text, "Run time")[-1] == "partial: another recipe, 1 instead of 5 repeats"
         state = "partial: part of the grid, generated data, 2 instead of 5 repeats"
         assert overview(text, "WebTraffic")[-1] == state
@@ -470,7 +470,7 @@ class TestClaims:
         (tmp_path / "results").mkdir()
         text = write_page(tmp_path / "results", tmp_path)
         n_claims = len(CLAIMS) + len(field_claims())
-        assert f"## What holds of the paper: 0 of {n_claims} judged" in text
+        assert f"## What holds, and what does not: 0 of {n_claims} judged" in text
         assert f"## Agreement with the authors' runs: 0 of {len(CHECKS)} judged" in text
         assert text.count("| not run | – |") == n_claims + len(CHECKS)
 
@@ -622,10 +622,10 @@ class TestEvidence:
     @pytest.mark.parametrize(
         ("mean", "caption"),
         [
-            (-0.001, "says next to nothing, on the whole, about Peak (scores of Peak there from -1.00 to +1.00"),
-            (2.0, "says next to nothing, on the whole, about Peak (scores of Peak there from +1.00 to +3.00"),
-            (2.1, "speaks for Peak (scores of Peak there from +1.10 to +3.10"),
-            (-2.1, "speaks against Peak (scores of Peak there from -3.10 to -1.10"),
+            (-0.001, "says next to nothing, on the whole, about Peak (scores for Peak there from -1.00 to +1.00"),
+            (2.0, "says next to nothing, on the whole, about Peak (scores for Peak there from +1.00 to +3.00"),
+            (2.1, "speaks for Peak (scores for Peak there from +1.10 to +3.10"),
+            (-2.1, "speaks against Peak (scores for Peak there from -3.10 to -1.10"),
         ],
     )
     def test_a_mean_that_is_small_beside_the_largest_score_says_next_to_nothing(self, tmp_path, mean, caption):

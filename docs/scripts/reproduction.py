@@ -27,15 +27,15 @@ from millet.training import RECIPES
 
 ROOT = Path(__file__).parents[2]
 COSTS_NOTE = (
-    "Core hours at the speed that each backbone had, in processor time, on the largest dataset of the runs above; on "
-    "small ones steps take longer than their timepoints tell. Trainings count as done where they follow the paper's "
+    "Core hours at the speed that each backbone had, in processor time, on the largest dataset in the runs above; on "
+    "small ones steps take longer than their timepoints suggest. Trainings count as done if they follow the paper's "
     "recipe."
 )
 UNMEASURED = "not measured"
 SINGLE = (None, "32-true")  # rows of an early version do not say, and were so
 UNMEASURED_NOTE = (
     "Where a backbone has not been run yet, `millet benchmark <experiment> --tier paper --plan` tries it for a "
-    "second, and tells the hours."
+    "second, and estimates the hours."
 )
 
 

@@ -44,7 +44,7 @@ def ablation_section(run: Run, published: Published) -> Section:
     if left_out:
         notes = (
             *notes,
-            f"Not among the paper's datasets and steps, or there twice, and left out: {', '.join(left_out)}.",
+            f"Not among the paper's datasets and steps, or duplicates, and left out: {', '.join(left_out)}.",
         )
     tables = [_steps(run, names, metric, backbone) for backbone in _backbones(run) for metric in METRICS_SHOWN]
     return Section("Ablation", tuple(tables), (), notes)
@@ -96,7 +96,7 @@ def _steps(run: Run, names: Sequence[str], metric: str, backbone: str) -> Table:
     title = f"Ablation of {model_title(f'conjunctive-{backbone}')}: {METRICS[metric].title}"
     notes = (
         "Steps 1 to 5 are means of single models, ± the standard error of the mean; step 6 is their ensemble."
-        + (" The paper's means are those of the same datasets." if is_the_papers else ""),
+        + (" The paper's means are over the same datasets." if is_the_papers else ""),
     )
     return Table(title, paper.table if is_the_papers else "", shared, header, shown_rows, notes)
 

@@ -225,17 +225,17 @@ CLAIMS = {
         by_first(_best_of("ndcg_at_n")),
     ),
     "conjunctive_accuracy": Statement(
-        "WebTraffic: Conjunctive is more accurate than GAP, mean of the backbones",
+        "WebTraffic: Conjunctive is more accurate than GAP, on average over the backbones",
         "webtraffic",
         by_first(_above_gap_on_traffic("accuracy")),
     ),
     "conjunctive_aopcr": Statement(
-        "WebTraffic: Conjunctive explains better than CAM by AOPCR, mean of the backbones",
+        "WebTraffic: Conjunctive explains better than CAM by AOPCR, on average over the backbones",
         "webtraffic",
         by_first(_above_gap_on_traffic("aopcr")),
     ),
     "conjunctive_ndcg": Statement(
-        "WebTraffic: Conjunctive explains better than CAM by NDCG@n, mean of the backbones",
+        "WebTraffic: Conjunctive explains better than CAM by NDCG@n, on average over the backbones",
         "webtraffic",
         by_first(_above_gap_on_traffic("ndcg_at_n")),
     ),

@@ -36,7 +36,7 @@ TITLE = "Side by side"
 CAM, SHAP, MILLET = "CAM", "SHAP", "MILLET"
 WIDTH, MOST_HEIGHT = 11.0, 24.0  # in inches
 NOTHING = (
-    "No cases were kept to be shown side by side: an experiment keeps them where it says how many of each class, "
+    "No cases were kept to be shown side by side: an experiment keeps them if it says how many of each class, "
     "such as `examples = 2`."
 )
 SCALE_NOTE = "AOPCR grows with the scale of a model's logits: compare it between explanations of one model."
@@ -110,7 +110,7 @@ def comparison_section(run: Run, published: Published, path: str | os.PathLike[s
         test = _test_split(run, dataset, path, explainers[0].row.content.get("test_fingerprint"))
         if test is None or not seen:
             what = "its series" if test is None else "the evidence of these cases"
-            notes.append(f"No picture of {dataset}: {what} can't be read, or is another than was measured.")
+            notes.append(f"No picture of {dataset}: {what} can't be read, or differs from what was measured.")
         else:
             pictures.append(_picture(len(pictures), dataset, seen, cases, test))
     return Section(TITLE, tuple(tables), tuple(pictures), tuple(notes) if tables else (NOTHING,))
@@ -159,10 +159,10 @@ def _table(run: Run, dataset: str, explainers: Sequence[Explainer], cases: Seque
     )
     header = ("explanation", "model", "test cases", "AOPCR", "the model's own", "AOPCR of those shown", "Gini")
     n_kept = len({one.label for one in explainers[0].examples.values()})
-    first = f", of the first {len(cases)} of {n_kept} classes, since more would make too tall a picture"
+    first = f", of the first {len(cases)} of {n_kept} classes, since more would make the picture too tall"
     which = ", ".join(map(str, cases)) + (first if n_kept > len(cases) else "")
     notes = (
-        f"Shown: cases {which}. The model's own: the AOPCR of what the model says of itself on the same test cases. "
+        f"Shown: cases {which}. The model's own: the AOPCR of the model's own evidence on the same test cases. "
         f"{GINI_NOTE}",
         SCALE_NOTE,
     )
@@ -176,9 +176,9 @@ def _picture(
 ) -> Picture:
     whose = "; ".join(f"{one.name}: {model_title(one.row.model)}" for one in seen)
     caption = (
-        f"{dataset}, cases {', '.join(map(str, cases))}. Left: the series. Middle: the series over the evidence for "
-        "the predicted class, green for and red against, by each explanation. Right: what becomes of the logit as "
-        f"the timepoints that each calls most relevant are taken away. {whose}."
+        f"{dataset}, cases {', '.join(map(str, cases))}. Left: the series. Middle: the series over each "
+        "explanation's evidence for the predicted class, green for and red against. Right: how the logit changes as "
+        f"the timepoints that each calls most relevant are removed. {whose}."
     )
     return Picture(f"side_by_side_{number}", caption, lambda: _draw(seen, cases, test))
 

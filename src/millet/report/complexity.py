@@ -145,8 +145,8 @@ def complexity_section(run: Run, published: Published) -> Section:
     )  # fmt: skip
     length, n_classes = _paper_means()
     caption = (
-        "Multiplications of the poolings, above by length, below by number of classes. Dashed: the means of the "
-        f"paper's {len(PAPER_DATASETS)} datasets, {length:.0f} timepoints and {n_classes:.1f} classes."
+        "Multiplications of the poolings, by length (top) and by number of classes (bottom). Dashed: the means of "
+        f"the paper's {len(PAPER_DATASETS)} datasets, {length:.0f} timepoints and {n_classes:.1f} classes."
     )
     return Section("Complexity", (table,), (Picture("complexity", caption, plot_multiplications),))
 

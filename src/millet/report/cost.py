@@ -18,7 +18,7 @@ from millet.report.rows import OWN, Row, Run
 
 BACKBONE, POOLING = "inceptiontime", "conjunctive"
 TO_THE_HUNDRED = 50
-WITHIN_NOISE = "less than runs differ"
+WITHIN_NOISE = "within run-to-run noise"
 
 
 def parameters_section(run: Run, published: Published) -> Section:
@@ -57,8 +57,8 @@ def run_time_section(run: Run, published: Published) -> Section:
     name, notes = _dataset(run)
     kinds: dict[str, tuple[str, str, Callable[[Row], float | None]]] = {
         "train_seconds": ("training, s", OWN, lambda row: row.core_seconds("train")),
-        "inference_milliseconds": ("prediction, ms a case", OWN, lambda row: _per_case(row, "inference", 1000)),
-        "shap_seconds": ("SHAP, s a case", "shap", lambda row: _per_case(row, "explain", 1)),
+        "inference_milliseconds": ("prediction, ms per case", OWN, lambda row: _per_case(row, "inference", 1000)),
+        "shap_seconds": ("SHAP, s per case", "shap", lambda row: _per_case(row, "explain", 1)),
     }
     tables = []
     for part, (title, method, time) in kinds.items():
@@ -70,7 +70,7 @@ def run_time_section(run: Run, published: Published) -> Section:
         if any(found.values()):
             tables.append(_times(name, part, title, found, more))
     if not tables:
-        notes = (*notes, f"This compares the poolings of {BACKBONES[BACKBONE]}, of which nothing was run.")
+        notes = (*notes, f"This compares the poolings of {BACKBONES[BACKBONE]}, with which nothing was run.")
     return Section("Run time", tuple(tables), notes=notes)
 
 
@@ -95,7 +95,7 @@ def _times(name: str, part: str, title: str, found: dict[str, list[float]], more
     covered = f"{sum(bool(times) for times in found.values())} of {len(POOLINGS)} poolings"
     n_runs = max(len(times) for times in found.values())
     notes = (
-        f"Machines differ: compare what lies above GAP. Ours: processor time of {n_runs} runs, ± one standard "
+        f"Machines differ: compare the part above GAP. Ours: processor time over {n_runs} runs, ± one standard "
         "deviation.",
         *more,
     )
@@ -144,8 +144,8 @@ def _shap_note(run: Run) -> tuple[str, ...]:
     if ours is None or theirs is None:
         return ()
     return (
-        f"With {POOLINGS[POOLING]} pooling, SHAP takes {ours:.0f} times as long as the prediction, which brings the "
-        f"evidence with it; the paper's, {theirs:.0f} times.",
+        f"With {POOLINGS[POOLING]} pooling, SHAP takes {ours:.0f} times as long as the prediction, which includes "
+        f"the evidence; in the paper, {theirs:.0f} times.",
     )
 
 
@@ -153,7 +153,7 @@ def _dataset(run: Run) -> tuple[str, tuple[str, ...]]:
     """Return the paper's dataset; in a run without it, the first one."""
     if DATASET in run.datasets or not run.datasets:
         return DATASET, ()
-    return run.datasets[0], (f"{DATASET} was not run: these are of {run.datasets[0]} and can't be compared.",)
+    return run.datasets[0], (f"{DATASET} was not run: these are for {run.datasets[0]} and can't be compared.",)
 
 
 def _rows(run: Run, name: str, pooling: str, method: str) -> tuple[Row, ...]:

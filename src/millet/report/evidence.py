@@ -128,7 +128,7 @@ def evidence_pictures(folder: Path) -> tuple[Picture, ...]:
 def _recognised(number: int, right: dict[int, Explanation], test: WebTraffic) -> Picture:
     listed = " and ".join(f"{test.class_names[_codes(test)[case]]} (case {case})" for case in right)
     caption = (
-        f"Recognised: {listed}, of each class the case that the model is surest of. From top to bottom: the series "
+        f"Recognised: {listed}, the case of each class that the model is surest of. From top to bottom: the series "
         "and its signature, the evidence for its class, both together."
     )
     return Picture(f"evidence_right_{number}", caption, lambda: _plot_right(right, test))
@@ -149,7 +149,7 @@ def _missed(case: int, found: Explanation, test: WebTraffic) -> Picture:
     inside = scores[test.relevant[case]]
     caption = (
         f"Case {case}, {name} taken for {taken_for}. Inside the signature the evidence "
-        f"{_says(float(inside.mean()), float(np.abs(scores).max()))} {name} (scores of {name} there from "
+        f"{_says(float(inside.mean()), float(np.abs(scores).max()))} {name} (scores for {name} there from "
         f"{inside.min():+z.2f} to {inside.max():+z.2f}, mean {inside.mean():+z.2f}); NDCG@n "
         f"{float(_found(found, test, np.array([case]))[0]):.3f}, by chance {test.relevant[case].mean():.3f}."
     )

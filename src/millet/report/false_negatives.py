@@ -28,10 +28,10 @@ def false_negatives_section(run: Run, published: Published) -> Section:
     rows = _rows(run, name)
     accuracy, missed = by_class(run)
     if not accuracy:
-        missing = f"No accuracy by class of {model_title(MODEL)} on {name} yet."
+        missing = f"No accuracy by class for {model_title(MODEL)} on {name} yet."
         return Section(TITLE, notes=(missing, *dataset_notes(run, name)))
     found = _means([row.content for row in rows], "missed_ndcg_at_n")
-    several = f" Means of {len(rows)} single models; those taken for others are counted together."
+    several = f" Means of {len(rows)} single models; their missed cases are counted together."
     # The paper says nothing about generated cases.
     paper = {label: (_paper(label),) if is_published(name) else () for label in accuracy}
     table = Table(
@@ -50,7 +50,7 @@ def false_negatives_section(run: Run, published: Published) -> Section:
             for label in accuracy
         ),
         (
-            "NDCG@n by the scores of the true class: where it is high, the model "
+            "NDCG@n from the scores for the true class: where it is high, the model "
             "found the region although it predicted another class." + (several if len(rows) > 1 else ""),
         ),
     )

@@ -69,7 +69,7 @@ class Field:
     def notes(self) -> tuple[str, ...]:
         """What to say where our results are not those of ensembles."""
         notes = singles_notes(len(self.of_singles), len(self.datasets))
-        return (*notes, "Published ones of the authors are ensembles.") if notes and not all(self.ours) else notes
+        return (*notes, "The authors' published results are ensembles.") if notes and not all(self.ours) else notes
 
 
 def singles_notes(n_single: int, n_datasets: int) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def singles_notes(n_single: int, n_datasets: int) -> tuple[str, ...]:
     if not n_single:
         return ()
     where = "all" if n_single == n_datasets else f"{n_single} of {n_datasets}"
-    return (f"On {where} datasets ours are means of single models, for want of ensembles.",)
+    return (f"On {where} datasets our results are means of single models, since there are no ensembles.",)
 
 
 def gather_field(

@@ -72,9 +72,9 @@ def _means(fields: dict[str, Field]) -> Table:
     n_agree = sum("not" not in cell for row in rows for cell in row[1:])
     note = (
         f"{n_agree} of {len(rows) * len(fields)} means are the paper's; where one is not, the first number is that "
-        "of the files. Losses of the state of the art are in another unit there (next table). The AUROCs of "
-        f"classifiers that say 0 or 1 ({', '.join(CRISP)}) may have been averaged in another way, which was not "
-        "tried. What is left lies within 0.002, as later versions of files may."
+        "of the files. Losses of the state of the art are in another unit in the paper (next table). The AUROCs of "
+        f"classifiers that output 0 or 1 ({', '.join(CRISP)}) may have been averaged in another way, which was not "
+        "tried. The other differences are within 0.002, and may come from later versions of the files."
     )
     header = ("classifier", *(METRICS[metric].title for metric in fields))
     covered = coverage(fields["accuracy"].datasets)
@@ -94,9 +94,10 @@ def _losses(accuracy: Field, loss: Field) -> Table:
     paper = paper_table("ucr_all").value("loss", BEST, "mean")
     rows.append((model_title(BEST), shown(paper), NONE, NONE, shown(nats)))
     note = (
-        f"A classifier that says 0 or 1, clipped at {CLIP}, has a loss of log2(1 / {CLIP}) bits wherever it errs: "
-        "that is the paper's figure. The files' losses are in nats and all but unclipped, and so are the paper's of "
-        "its own models. Its loss column therefore mixes two units, and neither means nor ranks in it compare."
+        f"A classifier that outputs 0 or 1, clipped at {CLIP}, has a loss of log2(1 / {CLIP}) bits wherever it errs: "
+        "that gives the paper's figure. The files' losses are in nats and all but unclipped, and so are the paper's "
+        "for its own models. Its loss column therefore mixes two units, and neither its means nor its ranks can be "
+        "compared."
     )
     header = ("classifier", "paper", f"(1 − accuracy) × log2(1 / {CLIP})", "difference", "files, in nats")
     title = "The unit of the paper's losses"
@@ -129,7 +130,7 @@ def _duels(accuracy: Field, balanced: Field) -> Table:
         rows.append((model_title(rival), *(str(duel.wins + duel.draws) for duel in duels), shown(count, 0)))
     by_accuracy, by_balanced = (sum(row[column] == row[3] for row in rows) for column in (1, 2))
     note = (
-        "The text does not name the metric of its head-to-head counts. By accuracy "
+        "The paper does not name the metric of its head-to-head counts. By accuracy "
         f"{by_accuracy} of {len(rows)} agree, by balanced accuracy {by_balanced}."
     )
     header = ("against", "by accuracy", "by balanced accuracy", "paper")
@@ -150,8 +151,8 @@ def _steadiness(published: Published, accuracy: Field) -> Table:
     note = (
         "Variance of accuracy − median, where the median is that of all classifiers, or of GAP, Conjunctive and the "
         f"state of the art. The steadiest of {model_title(BEST)}, {RIVALS[1]} and {RIVALS[2]} is "
-        + " or ".join(f"{model_title(name)} (of {size})" for name, size in zip(steadiest, variances, strict=True))
+        + " or ".join(f"{model_title(name)} (among {size})" for name, size in zip(steadiest, variances, strict=True))
         + "."
     )
     header = ("classifier", *(f"among {size}" for size in variances))
-    return Table("Whose median", "App. E.3", coverage(accuracy.datasets), header, rows, (note,))
+    return Table("Which median", "App. E.3", coverage(accuracy.datasets), header, rows, (note,))

@@ -220,8 +220,8 @@ def comparison(
     return Table(title, source, coverage, kept_header, kept_rows, tuple(notes), is_detail)
 
 
-RUNS_NOTE = "Runs: the mean of single models, how many of ours, and the authors' least and greatest."
-OUR_RUNS_NOTE = "Runs: the mean of single models, and how many."
+RUNS_NOTE = "Runs: the mean of single models, with the number of ours and the authors' lowest and highest."
+OUR_RUNS_NOTE = "Runs: the mean of single models, and their number."
 
 
 def without_empty_columns(

@@ -40,7 +40,7 @@ def lengths_table(runs: Sequence[Run], published: Published) -> Table | None:
         return None
     columns = [*(f"{length} epochs" for length in lengths), f"authors, {PAPER_EPOCHS}"]
     header = ("model", *(f"{METRICS[metric].title}: {column}" for metric in SHOWN for column in columns))
-    note = "Means of single models; what changes with the length of training besides is the recipe and its schedule."
+    note = "Means of single models; besides the length of training, the recipe and its schedule differ."
     covered = f"{len(rows)} of {len(MODELS)} models"
     return Table(f"{WEB_TRAFFIC.name}: by length of training", "", covered, header, tuple(rows), (note,))
 

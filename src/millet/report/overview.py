@@ -92,8 +92,8 @@ def overview(parts: Sequence[Part]) -> Table:
                 (item.title, item.source, NONE, NONE, "nothing", f"not run: `experiments/{item.experiment}.toml`")
             )
     begun = {part.name for part in parts}
-    whole = {part.name for part in parts if _state(part) == "whole"}
-    covered = f"{len(whole)} of {len(ITEMS)} items whole, {len(begun - whole)} in part"
+    whole = {part.name for part in parts if _state(part) == "complete"}
+    covered = f"{len(whole)} of {len(ITEMS)} items complete, {len(begun - whole)} in part"
     header = ("item", "in the paper", "run", "recipe", "covers", "state")
     return Table("At a glance", "", covered, header, tuple(rows), is_text=True, has_markup=True)
 
@@ -105,7 +105,7 @@ def _recipe(run: Run) -> str:
 def _state(part: Part) -> str:
     """Say whether a part is as in the paper: the whole grid, the same recipe, and as many repeats."""
     if part.run is None:
-        return "whole"
+        return "complete"
     done = re.match(r"(\d+) of (\d+)", part.coverage)
     reasons = [] if done and done[1] == done[2] else ["part of the grid"]
     reasons += ["generated data"] if _is_generated(part.run) else []
@@ -114,13 +114,13 @@ def _state(part: Part) -> str:
     if ITEMS[part.name].experiment == "ucr" and n_models < len(MODELS):
         reasons.append(f"{n_models} of {len(MODELS)} models")
     if part.name == "parameters":  # training does not change how many there are
-        return "whole" if not reasons else f"partial: {', '.join(reasons)}"
+        return "complete" if not reasons else f"partial: {', '.join(reasons)}"
     reasons += [] if _recipe(part.run) == PAPER_RECIPE else ["another recipe"]
     n_repeats = part.run.experiment.get("repeats")
     if part.name == "comparison":  # shows single models
         n_repeats = PAPER_REPEATS
     reasons += [] if n_repeats == PAPER_REPEATS else [f"{n_repeats} instead of {PAPER_REPEATS} repeats"]
-    return "whole" if not reasons else f"partial: {', '.join(reasons)}"
+    return "complete" if not reasons else f"partial: {', '.join(reasons)}"
 
 
 def _unfinished(run: Run) -> list[str]:

@@ -60,10 +60,10 @@ def significance_table(field: Field, of: str = "", source: str = "") -> Table:
     n_pairs = math.comb(len(field.classifiers), 2)
     least = 2.0 ** (1 - len(field.datasets)) * n_pairs  # where one of a pair is better on every dataset
     if least > BLUNT:
-        who = "no pair" if least > LEVEL else "only a pair of which one is better almost everywhere"
+        who = "no pair" if least > LEVEL else "only a pair in which one is better almost everywhere"
         notes.append(
-            f"On {counted(len(field.datasets), 'dataset')} the least p that a pair could reach, corrected for "
-            f"{n_pairs}, is {min(least, 1.0):.2g}: {who} could be told apart, whatever the results."
+            f"On {counted(len(field.datasets), 'dataset')} the smallest p that a pair could reach, corrected for "
+            f"{n_pairs} pairs, is {min(least, 1.0):.2g}: {who} could be told apart, whatever the results."
         )
     notes += field.notes
     order = np.argsort(comparison.ranks, kind="stable")
@@ -73,7 +73,7 @@ def significance_table(field: Field, of: str = "", source: str = "") -> Table:
         for place, groups in zip(order, members, strict=True)
     )
     header = ("classifier", "average rank", "cliques")
-    title = f"Balanced accuracy{f' of {of}' if of else ''}, who can't be told apart"
+    title = f"Balanced accuracy{f' of {of}' if of else ''}, groups that can't be told apart"
     return Table(*heading(title, source, field.datasets), header, rows, tuple(notes))
 
 

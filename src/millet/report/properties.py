@@ -33,8 +33,8 @@ from millet.statistics.properties import BALANCE_THRESHOLD
 
 N_BINS = 4
 STEADY_NOTE = (
-    "The median is that of the classifiers in this table: the order depends on who is among them, above all on how "
-    "many alike models are."
+    "The median is that of the classifiers in this table: the order depends on which these are, above all on how "
+    "many similar models are among them."
 )
 
 
@@ -42,7 +42,7 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
     """Return how results depend on the datasets' properties."""
     field = best_among_rivals(run, published)
     if field is None:
-        note = f"This compares {model_title(BEST)} with GAP and the state of the art, and needs a run of one of both."
+        note = f"This compares {model_title(BEST)} with GAP and the state of the art; run one of the first two."
         return Section("Dataset properties", notes=(note,))
     imbalance, missing = _imbalance(field, path)
     tables, pictures = ([imbalance[0]], [imbalance[1]]) if imbalance else ([], [])
@@ -56,7 +56,7 @@ def properties_section(run: Run, published: Published, path: str | os.PathLike[s
     if len(everyone.datasets) > 1 and len(everyone.classifiers) > 2:
         tables.append(_steadiness(everyone))
         titles = [everyone.title(name) for name in everyone.classifiers]
-        caption = f"Accuracy minus the median of all, {coverage(everyone.datasets)}; steadiest first."
+        caption = f"Accuracy minus the median of all classifiers, {coverage(everyone.datasets)}; steadiest first."
         pictures.append(Picture("model_variance", caption, lambda: plot_deviations(everyone.values, titles)))
     notes = field.notes if n_by_property else everyone.notes if tables else ()
     return Section("Dataset properties", tuple(tables), tuple(pictures), (*missing, *notes, *shortened_note(run)))
@@ -125,9 +125,9 @@ def _imbalance(
     balances = {name: balance_of(name, path) for name in field.datasets}
     unknown = [name for name, balance in balances.items() if balance is None]
     places = imbalanced(list(balances.values()))
-    notes = (f"Of unknown balance, because not at hand or not readable: {', '.join(unknown)}.",) if unknown else ()
+    notes = (f"Balance unknown, because missing or unreadable: {', '.join(unknown)}.",) if unknown else ()
     if not places:
-        return None, (*notes, "No imbalanced dataset among those that could be looked at.")
+        return None, (*notes, "None of the datasets that could be checked is imbalanced.")
     paper, rows = paper_table("comparisons"), []
     for rival in field.classifiers[1:]:
         duel = head_to_head(field.column(BEST)[places], field.column(rival)[places])
@@ -148,8 +148,8 @@ def _gains(field: Field, places: Sequence[int]) -> Picture:
     theirs = {field.title(rival): field.column(rival)[places] for rival in field.classifiers[1:]}
     datasets = [field.datasets[place] for place in places]
     caption = (
-        f"{field.title(BEST)} on the {len(places)} imbalanced of {coverage(field.datasets)}. Above: balanced "
-        "accuracy of both; below: the gain, with wins / draws / losses."
+        f"{field.title(BEST)} on the {len(places)} imbalanced of {coverage(field.datasets)}. Top: balanced "
+        "accuracy of both; bottom: the gain, with wins / draws / losses."
     )
     return Picture("imbalance", caption, lambda: plot_gains(ours, theirs, datasets, name=field.title(BEST)))
 
@@ -168,7 +168,7 @@ def _bins(field: Field, title: str, attribute: str) -> tuple[Table, Picture] | N
     header = ("average rank", *(f"{text} ({count})" for text, count in zip(ranges, counts, strict=True)))
     covered = coverage([field.datasets[place] for group in found for place in group.places])
     table = Table(f"UCR: balanced accuracy by {title}", "App. E.2", covered, header, rows)
-    caption = f"Average rank by {title}, balanced accuracy, {covered}; in brackets, datasets."
+    caption = f"Average rank by {title}, balanced accuracy, {covered}; in brackets, the number of datasets."
     labels = [f"{text}\n({count})" for text, count in zip(ranges, counts, strict=True)]
     return table, Picture(f"by_{attribute}", caption, lambda: plot_bins(labels, by_name, label=title))
 

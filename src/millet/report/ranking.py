@@ -35,8 +35,8 @@ HEADER = (
 )
 BEST, RIVALS = "conjunctive-inceptiontime", ("gap-inceptiontime", "HC2", "Hydra-MR")
 LOSS_NOTE = (
-    "The paper's losses of the state of the art are in bits, of probabilities clipped at 0.01; all others are in "
-    "nats. Neither those nor any rank among them can be compared with ours."
+    "The paper's losses for the state of the art are in bits, from probabilities clipped at 0.01; all others are in "
+    "nats. Neither those losses nor any ranks among them can be compared with ours."
 )
 AXES = ("accuracy", "aopcr")  # of the trade-off
 METRICS_RANKED = ("accuracy", "balanced_accuracy", "auroc", "loss")
@@ -132,8 +132,8 @@ def _ranks(
         ))  # fmt: skip
     notes = [
         f"Ranks and wins among {len(field.classifiers)} classifiers on {counted(len(field.datasets), 'dataset')}. "
-        "Authors: the same with the authors' results in the place of ours. Wins are counted at three decimals, as "
-        "the paper seems to."
+        "Authors: the same with the authors' results in place of ours. Wins are counted at three decimals, as the "
+        "paper seems to do."
     ]
     notes += [*([LOSS_NOTE] if metric == "loss" else []), *field.notes]
     title = f"{METRICS[metric].title} among {len(field.classifiers)} classifiers"

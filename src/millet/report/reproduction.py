@@ -41,16 +41,16 @@ OPEN_ROWS = 24
 READING = (
     "This page compares our runs with the paper. A script writes it (`docs/scripts/reproduction.py`) from three "
     "sources: the rows in `results`, the figures of the paper's tables (`results/published`), and per-dataset "
-    "results that the authors and others have published. Only the reasons in the first two tables are typed "
-    "(`results/reasons.toml`).",
+    "results that the authors and others have published. Only the reasons in the first two tables are written by "
+    "hand (`results/reasons.toml`).",
     "Three things to know before you read on:",
-    "- Every table names how much of the paper's grid it covers; *At a glance* says which runs follow another recipe "
+    "- Every table says how much of the paper's grid it covers; *At a glance* says which runs follow a recipe other "
     'than the paper\'s, such as "fast" with a tenth of its steps, or have fewer networks.\n'
-    "- *The authors'*, in the table of claims, is what their single networks give on the same datasets, where there "
-    "are such figures, else what the paper prints.\n"
-    "- *Inside spread*: does the mean of our networks lie between the least and the greatest of the authors' five "
+    "- *The authors'*, in the table of claims, is what their single networks give on the same datasets or, where "
+    "there are no such figures, what the paper prints.\n"
+    "- *Inside spread*: does the mean of our networks lie between the lowest and the highest of the authors' five "
     "runs, or within two standard deviations of their mean? Chance alone puts some outside; the second table says "
-    "how many. It says yes where so few inside come about by chance at least once in twenty times.",
+    "how many. It says yes if chance would put so few inside at least once in twenty times.",
 )
 OTHERS = (
     "Shown elsewhere: random convolutions in [the fast lane](rocket.md), LITE and runs in bf16 beside [the recipe "
@@ -151,7 +151,7 @@ def verdicts(
     """Return which of the paper's claims hold, and where our runs agree with the authors'."""
     claims = {**CLAIMS, **field_claims(path)}
     return (
-        judged("What holds of the paper", "the authors'", claims, parts, published, reasons),
+        judged("What holds, and what does not", "the authors'", claims, parts, published, reasons),
         judged("Agreement with the authors' runs", "by chance", CHECKS, parts, published, reasons),
     )
 

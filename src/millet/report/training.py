@@ -21,12 +21,12 @@ TITLE = f"{METRICS[METRIC].title}, as powers of ten"
 # In single precision the loss of a case is a multiple of 1.2e-7: in means below this, all but one case or so are 0.
 LEAST = 1e-9
 NOTE = (
-    "The loss of the training cases in the epoch that is kept, of single models: -6 stands for 0.000001, and 0 "
+    "The loss on the training cases in the epoch that is kept, for single models: -6 stands for 0.000001, and 0 "
     f"counts as {math.log10(LEAST):.0f}."
 )
 FAST_NOTE = (
-    "By the recipe \"fast\" it is the mean of the last epoch's steps, while it learns; by the paper's it is measured "
-    "after the epoch."
+    "With the recipe \"fast\" it is the mean over the last epoch's steps, during learning; with the paper's it is "
+    "measured after the epoch."
 )
 
 

@@ -35,15 +35,15 @@ HEADER = (
     "model", "datasets", "ours", "authors, same datasets", "difference", "paper, 85 datasets", "inside spread",
 )  # fmt: skip
 SPREAD_NOTE = (
-    "Inside spread: datasets on which the mean of our single models lies between the least and the greatest of the "
-    "authors' five; in brackets, within two standard deviations of their mean. By chance alone, a single run lies "
-    "between those of five others in two of three cases and within the brackets in six of seven; a mean of three in "
-    "four of five and in nineteen of twenty."
+    "Inside spread: on how many datasets the mean of our single models lies between the lowest and the highest of "
+    "the authors' five; in brackets, within two standard deviations of their mean. By chance alone, a single run "
+    "lies between the lowest and the highest of five others in two of three cases, and within two standard "
+    "deviations in six of seven; a mean of three, in four of five and in nineteen of twenty."
 )
 
 
 SINGLES_NOTE = (
-    "Not all models have an ensemble on all datasets: tables of single models hold what those of ensembles lack."
+    "Not all models have an ensemble on all datasets: the tables of single models show what those of ensembles lack."
 )
 
 
@@ -99,7 +99,7 @@ def ucr_datasets(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return shared, ()
     if not shared:
         return names, (
-            "None of the datasets is one of the paper's 85: there is nothing of the paper to compare with.",
+            "None of the datasets is one of the paper's 85: there is nothing in the paper to compare with.",
         )
     return shared, (f"Not among the paper's 85 datasets, and left out of means over them: {', '.join(others)}.",)
 

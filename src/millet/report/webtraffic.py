@@ -42,21 +42,21 @@ from millet.report.training import training_table
 PREDICTION = {"accuracy": "webtraffic_accuracy", "auroc": "webtraffic_auroc", "loss": "webtraffic_loss"}
 SCALE_NOTE = "AOPCR grows with the scale of the logits, and so with longer training."
 CONVENTION_NOTE = (
-    "As published, NDCG@n holds the cases of class 0, of which every timepoint counts as relevant and which have 1.0 "
-    "by construction."
+    "As published, NDCG@n includes the cases of class 0, in which every timepoint counts as relevant; for these it "
+    "is 1.0 by construction."
 )
 BEST_NOTE = (
-    "Of SHAP and MILLET the pooling that does best with each backbone; the best of fewer than four is no match for "
-    "the paper's. Of single models, where a pooling has no ensemble; the paper's are ensembles of five."
+    "For SHAP and MILLET, the pooling that does best with each backbone; the best of fewer than four can't be "
+    "compared with the paper's. Single models where a pooling has no ensemble; the paper's are ensembles of five."
 )
 OUR_BEST_NOTE = (
-    "Of SHAP and MILLET the pooling that does best with each backbone; of single models, where a pooling has no "
+    "For SHAP and MILLET, the pooling that does best with each backbone; single models where a pooling has no "
     "ensemble."
 )
 
 
 GINI_NOTE = "Gini: from 0, where all timepoints have the same share of the evidence, to 1, where one has all of it."
-SAME_NOTE = "±: how sure SHAP's mean is with so few cases (95 %). Of models that are not here, rows do not tell."
+SAME_NOTE = "±: how sure SHAP's mean is with so few cases (95 %). The rows of other models do not have these figures."
 
 
 def webtraffic_section(run: Run, published: Published) -> Section:
@@ -94,7 +94,7 @@ def dataset_notes(run: Run, name: str) -> tuple[str, ...]:
     """Say so where a dataset is not the published one, and which others are generated and not shown beside it."""
     foreign = f"{name} is generated, and not the published dataset: ours and the paper's can't be compared."
     others = [other for other in _generated(run) if other != name]
-    left_out = f"Of generated datasets, these are not in this section: {', '.join(others)}."
+    left_out = f"Generated datasets that are not in this section: {', '.join(others)}."
     return (*(() if is_published(name) else (foreign,)), *((left_out,) if others else ()))
 
 
@@ -105,7 +105,7 @@ def shortened_note(run: Run) -> tuple[str, ...]:
         return ()
     return (
         f"These networks were trained briefly (recipe {'; '.join(shortened)}; the paper's: 1500 epochs), and are far "
-        "from what they would become: neither levels nor small differences between poolings can be compared.",
+        "from fully trained: neither levels nor small differences between poolings can be compared.",
     )
 
 
@@ -178,14 +178,14 @@ def _shap_notes(run: Run, name: str, metric: str) -> Iterator[str]:
     listed = [method for method in planned if isinstance(method, dict)] if isinstance(planned, list) else []
     options = [method.get("options") for method in listed if method.get("name") == "shap"]
     if rows and not any(isinstance(option, dict) and option.get("paired") is False for option in options):
-        yield "Our SHAP follows each coalition by its complement; the paper does not say so of its own."
+        yield "Our SHAP pairs each coalition with its complement; the paper does not say whether its own does."
     counts = {row.content.get("n_cases") for row in rows}
     others = {row.content.get("n_cases") for row in of_dataset if row.method != "shap"}
     if rows and counts != others:
         few, all_cases = (", ".join(map(str, sorted(filter(None, found)))) for found in (counts, others))
         widest = max((_half_width(row, metric) for row in rows), default=0.0)
-        known = f", so that its means are sure to ± {widest:.2g} (95 %)" if widest else ""
-        yield f"SHAP explained {few} cases{known}; all else is of {all_cases}."
+        known = f", so its means are known to ± {widest:.2g} (95 %)" if widest else ""
+        yield f"SHAP explained {few} cases{known}; everything else is for {all_cases}."
 
 
 def _half_width(row: Row, metric: str) -> float:
@@ -246,7 +246,7 @@ def _same_cases(run: Run, name: str) -> Table:
         "model", "cases", "AOPCR: SHAP", "AOPCR: the model's own", "NDCG@n: SHAP", "NDCG@n: the model's own",
     )  # fmt: skip
     covered = f"{n_of_the_paper} of {len(MILLET_POOLINGS) * len(BACKBONES)} models"
-    title = f"{name}: SHAP and the model's own evidence of the same cases"
+    title = f"{name}: SHAP and the model's own evidence for the same cases"
     return Table(title, "", covered, header, tuple(rows), (SAME_NOTE,), is_detail=True)
 
 
