@@ -1,10 +1,10 @@
-"""Write docs/tables/resnet_activations.md: GAP ResNet by the paper's recipe, by where its blocks apply ReLU.
+"""Write docs/tables/resnet_activations.md: GAP ResNet with the paper's recipe, by where its blocks apply ReLU.
 
     python docs/scripts/resnet_activations.py --path data/ucr --published published --runs 3 SonyAIBORobotSurface1
 
 The released code applies ReLU after the last of a block's three convolutions, the original ResNet after the first
-two. Networks of the latter are trained here and kept in results/resnet_activations.jsonl, where those that are there
-are not trained again; the former are the rows in results/ucr_small.
+two. This script trains networks of the second kind and keeps their rows in results/resnet_activations.jsonl; those
+already there are not trained again. Rows of the first kind are in results/ucr_small.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ METRICS = ("train_loss", "accuracy", "loss", "aopcr")
 HEADER = ("dataset", "ReLU", "runs", "training loss, as a power of ten", "accuracy", "test loss", "AOPCR")
 INTRODUCTION = """# Where ResNet applies ReLU
 
-GAP ResNet by the paper's recipe: means of single networks, their least and greatest. A block has three convolutions.
-In the released code, ReLU follows the last of them alone, and so it does in `ResNet`; in the original ResNet (Wang et
-al., 2017) it follows the first two. Written by `docs/scripts/resnet_activations.py`.
+GAP ResNet trained with the paper's recipe: the mean over single networks, and their least and greatest. A block has
+three convolutions. In the released code ReLU follows only the last of them, and our `ResNet` does the same; in the
+original ResNet (Wang et al., 2017) it follows the first two. [Decision 15](../decisions/0015-resnet-as-released.md)
+says what follows. A training loss of 0 counts as -9. Written by `docs/scripts/resnet_activations.py`.
 
 """
 

@@ -143,7 +143,7 @@ class ResNetBlock(nn.Module):
 
 @final
 class ResNet(BlockBackbone):
-    """Three residual blocks of 64, 128 and 128 channels (Wang et al., 2017, as in the released checkpoints).
+    """Three residual blocks of 64, 128 and 128 channels (Wang et al., 2017, as in the released code: decision 15).
 
     Parameters
     ----------
