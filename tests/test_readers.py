@@ -499,6 +499,18 @@ def test_pickled_objects_in_npy_are_refused(tmp_path):
         load_file(tmp_path / "a.npy")
 
 
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_a_file_that_numpy_did_not_write_is_not_taken_for_a_pickle(tmp_path, suffix):
+    with pytest.raises(DatasetFormatError, match=r"is no file of NumPy's; expected (an array|arrays)"):
+        load_file(save(tmp_path, f"a{suffix}", b"label,t0,t1\na,1,2\n"))
+
+
+def test_a_file_without_series_says_what_it_holds(tmp_path):
+    np.savez(tmp_path / "a.npz", X_train=ONES, y_train=np.array([1, 2]))
+    with pytest.raises(DatasetFormatError, match=r"no array 'X'; it holds 'X_train', 'y_train'\. Expected X"):
+        load_file(tmp_path / "a.npz")
+
+
 def test_an_archive_called_npy_is_refused(tmp_path):
     np.savez(tmp_path / "a.npz", X=ONES)
     (tmp_path / "a.npz").rename(tmp_path / "a.npy")

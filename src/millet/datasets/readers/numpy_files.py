@@ -33,8 +33,6 @@ def read_npz(file: Path) -> Contents:
         X as float64, cut to ``lengths`` where they are given.
     """
     members = _read_members(file)
-    if "X" not in members:
-        raise DatasetFormatError(file, "holds no array 'X'; expected X, and y where there are labels.")
     X = _as_cases(file, members["X"]).astype(np.float64, copy=False)
     n_cases, n_channels, n_timepoints = X.shape
     relevant = members.get("relevant")
@@ -95,6 +93,7 @@ def _read_members(file: Path) -> dict[str, Array]:
             n_unpacked = sum(member.file_size for member in archive.infolist())
         check_expansion(file, file.stat().st_size, n_unpacked)
         with np.load(file, allow_pickle=False) as arrays:
+            _refuse_without_series(file, arrays.files)
             members = {name: arrays[name] for name in _MEMBERS if name in arrays.files}
     except DatasetFormatError:
         raise
@@ -106,7 +105,18 @@ def _read_members(file: Path) -> dict[str, Array]:
     return members
 
 
+def _refuse_without_series(file: Path, names: list[str]) -> None:
+    if "X" not in names:
+        found = f"; it holds {', '.join(map(repr, names[:20]))}" if names else ""
+        raise DatasetFormatError(file, f"holds no array 'X'{found}. Expected X, and y where there are labels.")
+
+
 def _damaged(file: Path, wanted: str, error: Exception) -> DatasetFormatError:
+    # NumPy takes whatever is none of its own files for a pickle, whose protocols from 2 on begin with this byte.
+    with file.open("rb") as opened:
+        is_ours_or_pickle = opened.read(1) in (b"\x80", b"\x93", b"P")
+    if not is_ours_or_pickle:
+        return DatasetFormatError(file, f"is no file of NumPy's; expected {wanted}.")
     if "allow_pickle" in str(error) or "Python objects" in str(error):
         return DatasetFormatError(
             file, "holds pickled objects, which could run any code. Save arrays of numbers or text instead."
