@@ -309,8 +309,14 @@ class TestRows:
     def test_damaged_rows_are_refused_with_their_line(self, tmp_path, text, problem):
         make_run(tmp_path, [])
         (tmp_path / "rows.jsonl").write_text(text)
-        with pytest.raises(DatasetFormatError, match=problem):
+        with pytest.raises(DatasetFormatError, match=f"{problem}.*Remove that line; millet benchmark then runs"):
             read_run(tmp_path)
+
+    def test_what_a_benchmark_reads_a_report_reads_too(self, tmp_path):
+        make_run(tmp_path, [make_row("Beef", "gap-fcn", backbone=5, recipe="fast")])
+        path = tmp_path / "rows.jsonl"
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        assert [row.recipe for row in read_run(tmp_path).done] == ["fast"]
 
     def test_a_folder_that_is_no_run_is_refused(self, tmp_path):
         with pytest.raises(DatasetNotFoundError, match=r"no run\.json"):

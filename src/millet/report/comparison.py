@@ -89,7 +89,7 @@ def _title(row: Row) -> str:
         return SHAP
     if row.method != OWN:
         return row.method
-    if not has_networks(row.content.get("backbone") or row.model):
+    if not has_networks(str(row.content.get("backbone") or row.model)):
         return model_title(row.model)  # the paper's methods are for networks
     pooling = row.content.get("pooling")
     return CAM if pooling == "gap" else MILLET if pooling in MILLET_POOLINGS else model_title(row.model)

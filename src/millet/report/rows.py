@@ -20,6 +20,7 @@ from millet.errors import DatasetFormatError, DatasetNotFoundError
 from millet.report.names import has_networks
 
 OWN = "own"
+REMEDY = "Remove that line; millet benchmark then runs its cell again."
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Row:
     @property
     def recipe(self) -> str:
         """The recipe its networks were trained by; empty where none is known or there are no networks."""
-        backbone = self.content.get("backbone") or self.model
+        backbone = str(self.content.get("backbone") or self.model)
         return str(self.content.get("recipe") or "") if has_networks(backbone) else ""
 
     def number(self, key: str) -> float | None:
@@ -277,7 +278,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
             f"{path} holds no rows.jsonl: no cell of the run has been finished yet. Wait for the first where it is "
             "under way; else run: millet benchmark"
         )
-    lines = rows_path.read_text(encoding="utf-8", errors="replace").split("\n")
+    lines = rows_path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
     filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     rows, notes = [], []
     for number, line in filled:
@@ -285,7 +286,8 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
             rows.append(_parse(line, rows_path, number))
         except json.JSONDecodeError as error:
             if number != filled[-1][0]:  # only the last one can have been cut off
-                raise DatasetFormatError(rows_path, f"expected one JSON object; {error.msg}.", number) from error
+                problem = f"expected one JSON object; {error.msg}. {REMEDY}"
+                raise DatasetFormatError(rows_path, problem, number) from error
             notes.append(f"The last line of rows.jsonl (line {number}) is cut off and was left out.")
     return Run(path, experiment, rows, notes)
 
@@ -305,14 +307,15 @@ def _read_experiment(path: Path) -> dict[str, Any]:
 def _parse(line: str, path: Path, number: int) -> Row:
     content = json.loads(line)
     if not isinstance(content, dict):
-        raise DatasetFormatError(path, f"expected a JSON object; got a {type(content).__name__}.", number)
+        problem = f"expected a JSON object; got a {type(content).__name__}. {REMEDY}"
+        raise DatasetFormatError(path, problem, number)
     dataset = content.get("dataset")
     model = content.get("model") or f"{content.get('pooling')}-{content.get('backbone')}"
     if not isinstance(dataset, str) or not isinstance(model, str):
-        raise DatasetFormatError(path, "expected the names of a dataset and a model.", number)
+        raise DatasetFormatError(path, f"expected the names of a dataset and a model. {REMEDY}", number)
     repeat = content.get("repeat", 0)
     if isinstance(repeat, bool) or not isinstance(repeat, int):
-        raise DatasetFormatError(path, f"expected the number of a repeat; got {repeat!r}.", number)
+        raise DatasetFormatError(path, f"expected the number of a repeat; got {repeat!r}. {REMEDY}", number)
     return Row(
         dataset=dataset,
         model=model,
