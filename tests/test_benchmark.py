@@ -240,6 +240,19 @@ def test_a_file_that_is_no_toml_is_refused_with_its_name(tmp_path):
         load_experiment(tmp_path / "absent.toml")
 
 
+def test_a_mark_that_editors_begin_a_file_with_is_read_over(tmp_path):
+    file = write(tmp_path)
+    expected = load_experiment(file)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert load_experiment(file) == expected
+
+
+@pytest.mark.parametrize("name", ["x" * 101, "数" * 90])
+def test_a_generated_dataset_that_no_folder_can_be_named_after_is_refused(name, tmp_path):
+    with pytest.raises(ParameterError, match="may have 100 letters and 250 bytes"):
+        load_experiment(write(tmp_path, datasets=f'{{ name = "{name}", n_cases_per_class = 2 }}'))
+
+
 def test_a_file_that_lacks_something_says_what(tmp_path):
     file = write(tmp_path)
     file.write_text(file.read_text().replace("datasets =", "dataset ="))

@@ -148,7 +148,7 @@ def _read(file: Path) -> dict[str, Any]:
         files = {known.stem: known for known in carried("experiments", "experiments").glob("*.toml")}
         file = lookup("experiment", str(file), files)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
     except OSError as error:
         raise DatasetFormatError(file, f"can't be read: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

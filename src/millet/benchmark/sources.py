@@ -18,7 +18,7 @@ from millet.datasets.web_traffic import make_web_traffic_splits
 from millet.errors import ParameterError, UnknownNameError, did_you_mean
 
 ALL_OF_PAPER = "paper85"
-LONGEST_NAME = 100  # files are named after datasets
+LONGEST_NAME, MOST_BYTES = 100, 250  # folders are named after datasets, and file systems count bytes
 GENERATOR_KEYS = ("n_cases_per_class", "classes", "n_timepoints", "sampling_interval", "random_state")
 
 
@@ -131,8 +131,9 @@ def _generated(item: Any) -> DataSpec:
     smallest = make_web_traffic(**{**arguments, "n_cases_per_class": 1})
     if len(smallest) < 2:
         raise ParameterError(f"The generated dataset {name!r} has one class; a classifier needs at least two.")
-    if len(name) > LONGEST_NAME:
+    if len(name) > LONGEST_NAME or len(name.encode()) > MOST_BYTES:
         raise ParameterError(
-            f"The name of a generated dataset may have {LONGEST_NAME} letters; {name[:20]!r}… has {len(name)}."
+            f"The name of a generated dataset may have {LONGEST_NAME} letters and {MOST_BYTES} bytes; "
+            f"{name[:20]!r}… has {len(name)} and {len(name.encode())}."
         )
     return DataSpec(name, arguments)
