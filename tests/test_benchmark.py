@@ -730,7 +730,7 @@ def test_a_plan_of_one_thing_does_not_call_it_things(tmp_path):
 
 
 def test_a_torn_last_line_is_dropped_and_the_next_row_begins_a_line(tmp_path):
-    rows = [{**dict.fromkeys(NEEDED, ""), "repeat": repeat} for repeat in range(3)]
+    rows = [{**dict.fromkeys(NEEDED, ""), "repeat": repeat, "status": "done"} for repeat in range(3)]
     whole = [f"{json.dumps(row)}\n" for row in rows]
     (tmp_path / "rows.jsonl").write_text(whole[0] + whole[1] + whole[2][:-5])
     assert read_rows(tmp_path) == rows[:2]
@@ -740,9 +740,20 @@ def test_a_torn_last_line_is_dropped_and_the_next_row_begins_a_line(tmp_path):
 
 @pytest.mark.parametrize("missing", sorted(NEEDED))
 def test_a_row_that_lacks_what_a_run_must_know_is_refused_with_its_line(missing, tmp_path):
-    whole = {**dict.fromkeys(NEEDED, ""), "repeat": 0}
+    whole = {**dict.fromkeys(NEEDED, ""), "repeat": 0, "status": "done"}
     lacking = {key: value for key, value in whole.items() if key != missing}
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(whole)}\n{json.dumps(lacking)}\n")
+    with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
+        RowsFile(tmp_path)
+
+
+@pytest.mark.parametrize(("key", "wrong"), [
+    ("dataset", None), ("dataset", ["Beef"]), ("model", 5), ("method", None),
+    ("status", "maybe"), ("status", ["done"]),
+])  # fmt: skip
+def test_a_row_that_no_run_can_have_written_is_refused_with_its_line(key, wrong, tmp_path):
+    whole = {**dict.fromkeys(NEEDED, ""), "repeat": 0, "status": "done"}
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(whole)}\n{json.dumps({**whole, key: wrong})}\n")
     with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
         RowsFile(tmp_path)
 

@@ -23,6 +23,8 @@ RowKey = tuple[str, str, int, str]
 ROWS = "rows.jsonl"
 # What a run must know about every row.
 NEEDED = {"dataset", "model", "repeat", "ensemble", "method", "status", "error"}
+TEXTS = ("dataset", "model", "method", "error")
+STATES = ("done", "failed")
 
 
 def key_of(row: Row) -> RowKey:
@@ -172,9 +174,19 @@ def _parse(path: Path) -> tuple[list[Row], int]:
 def _parse_whole(path: Path) -> tuple[list[Row], int]:
     rows, whole_bytes = _parse(path)
     for number, row in enumerate(rows, start=1):
-        if not NEEDED.issubset(row) or not isinstance(row["repeat"], int):
+        if not _is_whole(row):
             raise _damaged(path, number)
     return rows, whole_bytes
+
+
+def _is_whole(row: Row) -> bool:
+    """Whether a row has what a run must know: of one in another state, no ensemble would ever be run or given up."""
+    return (
+        NEEDED.issubset(row)
+        and isinstance(row["repeat"], int)
+        and all(isinstance(row[key], str) for key in TEXTS)
+        and row["status"] in STATES
+    )
 
 
 def _damaged(path: Path, number: int) -> StorageError:
