@@ -112,7 +112,7 @@ def _refuse_without_series(file: Path, names: list[str]) -> None:
 
 
 def _damaged(file: Path, wanted: str, error: Exception) -> DatasetFormatError:
-    # NumPy takes whatever is none of its own files for a pickle, whose protocols from 2 on begin with this byte.
+    # NumPy takes whatever begins like none of its own files for a pickle; real ones begin with 0x80.
     with file.open("rb") as opened:
         is_ours_or_pickle = opened.read(1) in (b"\x80", b"\x93", b"P")
     if not is_ours_or_pickle:
