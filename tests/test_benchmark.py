@@ -247,7 +247,7 @@ def test_a_mark_that_editors_begin_a_file_with_is_read_over(tmp_path):
     assert load_experiment(file) == expected
 
 
-@pytest.mark.parametrize("name", ["x" * 101, "数" * 90])
+@pytest.mark.parametrize("name", ["x" * 101, "数" * 90], ids=["letters", "bytes"])
 def test_a_generated_dataset_that_no_folder_can_be_named_after_is_refused(name, tmp_path):
     with pytest.raises(ParameterError, match="may have 100 letters and 250 bytes"):
         load_experiment(write(tmp_path, datasets=f'{{ name = "{name}", n_cases_per_class = 2 }}'))
