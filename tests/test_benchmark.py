@@ -30,6 +30,7 @@ from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
 from millet.benchmark.job import failure_row
 from millet.benchmark.rows import NEEDED, RowsFile, keep_row, kept_rows, key_of
+from millet.benchmark.sources import DataSpec
 from millet.benchmark.speed import Speed, trial_speed
 from millet.classifier import MilletClassifier
 from millet.cli import cli
@@ -151,7 +152,7 @@ def test_the_smoke_tier_of_every_experiment_file_runs_end_to_end(file, tmp_path)
         ({"datasets": '{ name = "Tiny", n_cases_per_class = 1.5 }'}, "n_cases_per_class in .* an integer .*1.5"),
         ({"datasets": '{ name = "Tiny", random_state = true }'}, "random_state in .* an integer .*True"),
         ({"datasets": '{ name = "Tiny", classes = ["Peak"] }'}, "'Tiny' has one class"),
-        ({"datasets": f'{{ name = "{"T" * 300}" }}'}, "may have 100 letters; .* has 300"),
+        ({"datasets": f'{{ name = "{"T" * 300}" }}'}, "may have 100 letters and 250 bytes; .* has 300"),
         ({"datasets": '{ nam = "Tiny" }'}, "name in .* must be a string; it is not there. There is 'nam'"),
         ({"datasets": '{ name = "WebTraffic" }'}, "choose another name"),
         ({"models": '{ backbones = ["fnc"], poolings = ["gap"] }'}, "Unknown backbone 'fnc'.*Did you mean 'fcn'"),
@@ -984,6 +985,15 @@ def test_one_odd_row_does_not_spoil_estimates(tmp_path):
     (row,) = read_rows(tmp_path / "run")
     odd = {**row, "train_core_seconds": 1e6}
     assert Costs(experiment, None, [row, odd, row]).speeds == Costs(experiment, None, [row]).speeds
+
+
+@pytest.mark.parametrize("arguments", [{}, {"classes": ["None", "Peak"], "n_timepoints": 30}])
+def test_the_size_of_a_generated_dataset_is_known_without_generating_it(arguments):
+    data = DataSpec("Mine", {"n_cases_per_class": 2, "sampling_interval": 120, **arguments})
+    train, test = data.load(None)
+    assert data.size(None) == (len(train), len(test), train.X.shape[2], len(train.classes))
+    huge = dataclasses.replace(data, generator={**data.generator, "n_cases_per_class": 10**10})
+    assert huge.size(None).n_train == 10**10 * len(train.classes)
 
 
 def test_steps_of_short_series_cost_more_than_their_timepoints_tell(tmp_path):

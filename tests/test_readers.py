@@ -391,6 +391,12 @@ def test_variants_of_csv_read(tmp_path, variant):
     assert (None if dataset.y is None else dataset.y.tolist()) == y
 
 
+@pytest.mark.parametrize("names", ["t0,t1,t2", "lag3,lag2,lag1", "0.1,0.15,0.2", "x_1,x_2,y_1", "t2,t2,t2"])
+def test_columns_that_are_numbered_in_order_or_otherwise_are_read_from_left_to_right(names, tmp_path):
+    (tmp_path / "a.csv").write_text(f"label,{names}\na,1,2,3\nb,4,5,6\n")
+    assert load_file(tmp_path / "a.csv").X.tolist() == [[[1, 2, 3]], [[4, 5, 6]]]
+
+
 def test_a_shorter_row_of_a_wide_csv_is_a_shorter_series(tmp_path):
     dataset = load_file(save(tmp_path, "a.csv", "a,1,2,3\nb,4,5\nb,6,7,\n"))
     assert [case.tolist() for case in dataset.X] == [[[1, 2, 3]], [[4, 5]], [[6, 7]]]
@@ -728,6 +734,7 @@ BAD_TEXT = {
     "csv with an unnamed label": ("a.csv", "kind,a,b\na,1,2\n", "If it is the label, call its column"),
     "csv with a number of cases": ("a.csv", "label,who,t0,t1\na,1,2,3\n", "line 1: its column 'who' seems to be no"),
     "csv with semicolons": ("a.csv", "label;t0;t1\na;1,5;2\n", "separated by semicolons; expected commas"),
+    "csv sorted by words": ("a.csv", "label,t1,t10,t2\na,1,2,3\n", "line 1: .* out of order: 't2' comes after 't10'"),
     "csv with an age": ("a.csv", "t0,t1,t2,age,label\n1,2,3,60,a\n", "line 1: its column 'age' seems to be no"),
     "csv with an unknown label": ("a.csv", "t0,t1,diagnosis\n1,2,3\n", "'diagnosis' seems to be no .* call it label"),
     "csv of one recording": ("a.csv", "time,x,y,label\n0,1,2,a\n", "line 1: has a column 'time', and none of cases"),

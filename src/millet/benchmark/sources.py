@@ -14,7 +14,7 @@ from millet.benchmark.tomltable import Table, refuse_duplicates
 from millet.datasets import Dataset, list_datasets, load_dataset, make_web_traffic
 from millet.datasets.catalogue import MULTIVARIATE_DATASETS, PAPER_DATASETS, WEB_TRAFFIC, entries, find
 from millet.datasets.locate import plain_name
-from millet.datasets.web_traffic import make_web_traffic_splits
+from millet.datasets.web_traffic import N_CASES_PER_CLASS, make_web_traffic_splits
 from millet.errors import ParameterError, UnknownNameError, did_you_mean
 
 ALL_OF_PAPER = "paper85"
@@ -53,9 +53,11 @@ class DataSpec:
         return replace(train, name=self.name), replace(test, name=self.name)
 
     def size(self, path: Path | None) -> Size | None:
-        """Return how large it is: as the archive states, else by loading it; None where it can't be loaded."""
+        """Return how large it is: as stated, or as the archive states, else by loading it; None where that fails."""
+        if self.generator is not None:
+            return _generated_size(**self.generator)
         entry = WEB_TRAFFIC if self.name == WEB_TRAFFIC.name else find(self.name)
-        if self.generator is None and entry is not None and entry.length is not None:
+        if entry is not None and entry.length is not None:
             return Size(entry.n_train, entry.n_test, entry.length, entry.n_classes)
         try:
             train, test = self.load(path)
@@ -114,6 +116,12 @@ def _known_name(name: str, path: Path | None) -> str:
             f"archives, which `millet datasets` lists.{hint}"
         )
     return name
+
+
+def _generated_size(n_cases_per_class: int = N_CASES_PER_CLASS, **arguments: Any) -> Size:
+    one_of_each = make_web_traffic(1, **arguments)
+    n_cases = n_cases_per_class * len(one_of_each)
+    return Size(n_cases, n_cases, one_of_each.X.shape[2], len(one_of_each.classes))
 
 
 def _generated(item: Any) -> DataSpec:

@@ -24,6 +24,7 @@ Values = NDArray[np.float64]
 
 NAME = "WebTraffic"
 PUBLISHED_SEED = 12
+N_CASES_PER_CLASS = 50
 MINUTES_PER_DAY = 1440
 CLASS_NAMES = ("None", "Spikes", "Flip", "Skew", "Noise", "Cutoff", "Average", "Wander", "Peak", "Trough")
 
@@ -183,7 +184,7 @@ INJECTORS: tuple[Injector, ...] = (
 
 
 def make_web_traffic(
-    n_cases_per_class: int = 50,
+    n_cases_per_class: int = N_CASES_PER_CLASS,
     *,
     classes: Iterable[int | str] | None = None,
     n_timepoints: int | None = None,

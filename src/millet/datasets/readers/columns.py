@@ -186,7 +186,7 @@ def check_no_time(file: Path, names: list[str], line: int | None = 1) -> None:
 
 
 def check_values_named(file: Path, names: Sequence[str], line: int | None = 1) -> None:
-    """Refuse to have no columns of values, or a few that are not timepoints while all others are numbered.
+    """Refuse to have no columns of values, numbered ones out of order, or a few that are no timepoints among these.
 
     Those few, such as the number of a case or an age, would be taken for values.
     """
@@ -202,6 +202,24 @@ def check_values_named(file: Path, names: Sequence[str], line: int | None = 1) -
             file,
             f"its column {odd[0]!r} seems to be no timepoint, unlike {first!r}, {second!r} and so on. Remove "
             "it; if it is the label, call it label; if it is a value, give its name a number.",
+            line,
+        )
+    if n_counted == len(names):
+        (stem,) = stems
+        _check_in_order(file, names, stem, line)
+
+
+def _check_in_order(file: Path, names: Sequence[str], stem: str, line: int | None) -> None:
+    """Refuse columns whose numbers rise and fall, as sorting names as words leaves them: t1, t10, t2."""
+    if stem.endswith("."):  # decimals: 0.1, 0.15, 0.2
+        return
+    steps = np.diff([float(name.removeprefix(stem)) for name in names])
+    if (steps > 0).any() and (steps < 0).any():  # lags may well fall: lag3, lag2, lag1
+        place = int(np.argmax(steps < 0) if steps[0] > 0 else np.argmax(steps > 0))
+        raise DatasetFormatError(
+            file,
+            f"its columns are out of order: {names[place + 1]!r} comes after {names[place]!r}. They are read from "
+            "left to right as time goes by; sort them by their numbers.",
             line,
         )
 
