@@ -213,7 +213,7 @@ def test_lime_takes_missing_values_away_too(bumps):
     X = bumps[0][:1].copy()
     X[0, 0, 3:6] = np.nan
     rocket = RocketMilletClassifier(n_features=84, random_state=0, verbose=0).fit(*bumps)
-    assert np.isfinite(explain("lime", rocket, X, n_samples=20).scores).all()
+    assert np.isfinite(explain("lime", rocket, X, baseline="zero", n_samples=20).scores).all()
 
 
 @pytest.mark.parametrize("method", ["kernel_shap", "lime", "occlusion", "integrated_gradients"])
