@@ -206,6 +206,7 @@ def test_a_memory_map_larger_than_its_batches_is_never_copied(tmp_path):
 def test_what_was_computed_from_a_memory_map_is_prepared_once(tmp_path, monkeypatch):
     mapped = on_disk(np.random.default_rng(4).normal(size=(6, 1, 5)), tmp_path)
     in_memory = as_bags(mapped[[0, 2, 4]])
+    in_memory.prepare()
     monkeypatch.setattr(bags_module, "_z_normalise", None)
     assert in_memory.batch([0, 1]).values.shape == (2, 1, 5)
 
@@ -398,7 +399,7 @@ def test_a_case_without_a_value_is_refused_with_its_number(container, monkeypatc
 @pytest.mark.parametrize("too_large", [[1e300, 1.0, 2.0], [1e300, NAN, -1e300], [-1e300, 1.0]])
 def test_values_too_large_for_float32_are_refused_where_they_are_not_normalised(too_large):
     with pytest.raises(SeriesError, match=r"fit a 32-bit float .* got 1e\+300\. .*normalise=True"):
-        as_bags([too_large, [1.0, 2.0, 3.0]], normalise=False)
+        as_bags([too_large, [1.0, 2.0, 3.0]], normalise=False).prepare()
 
 
 # --- Labels --------------------------------------------------------------------------------------------------------

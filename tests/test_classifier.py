@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from fractions import Fraction
 from functools import partial
@@ -313,6 +314,24 @@ def test_what_was_fitted_is_saved_and_not_what_was_set_since(bumps, tmp_path, na
     assert getattr(loaded, name) != value
     with pytest.raises(ParameterError, match=f"networks of the previous fit, and {name} was changed since"):
         clf.set_params(warm_start=True).fit(X, y)
+
+
+def test_a_warm_start_sees_series_prepared_as_before(bumps):
+    clf = quick("lite", n_epochs=1, warm_start=True).fit(*bumps)
+    with pytest.raises(ParameterError, match="and normalise was changed since"):
+        clf.set_params(normalise=False).fit(*bumps)
+
+
+def test_members_share_their_series_and_no_evidence_is_held_twice(bumps):
+    clf = quick("lite", n_epochs=1, n_estimators=2).fit(*bumps)
+    explanation = clf.explain(bumps[0], members=True)
+    assert all(member.series is explanation.series for member in explanation.members)
+    tracemalloc.start()
+    kept = clf.explain(np.tile(bumps[0], (8, 1, 40)))
+    size, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size >= kept.scores.nbytes + kept.contributions.nbytes + kept.series.nbytes
+    assert peak < 1.6 * size, "what is computed is handed over, not copied"
 
 
 def test_a_warm_start_drops_no_member(bumps):

@@ -204,7 +204,7 @@ def test_without_labels_evidence_can_still_be_scored(classifier, web_traffic):
         ({"metrics": ["ndcg_at_n"], "explanation": np.ones((4, 2, 9))}, ParameterError, "known to be relevant"),
         ({"metrics": ["agreement"], "explanation": np.ones((4, 2, 9))}, ParameterError, "members of an ensemble"),
         ({"explanation": np.ones((4, 9))}, ParameterError, r"\(4, 2, 9\); got shape \(4, 9\)"),
-        ({"explanation": np.full((4, 2, 9), np.nan)}, ParameterError, "explanation must be finite"),
+        ({"explanation": np.full((4, 2, 9), np.nan)}, ParameterError, "scores must be finite"),
         ({"model": lambda X: np.ones((len(X), 3))}, ParameterError, "3 numbers a case, but there are 2 classes"),
         ({"model": lambda X: 1 / 0}, ParameterError, "ZeroDivisionError"),
         ({"model": Mute()}, ParameterError, "explain must return an Explanation; got NoneType"),
@@ -225,11 +225,29 @@ def test_labels_that_the_model_does_not_know_are_refused(classifier, web_traffic
 
 def test_an_explanation_of_something_else_is_refused(classifier, web_traffic):
     explanation = classifier.explain(web_traffic.X)
-    with pytest.raises(ParameterError, match="dataset's cases"):
+    with pytest.raises(ParameterError, match="number or lengths differ"):
         evaluate(classifier, web_traffic, explanation=explanation[:5])
     other = dataclasses.replace(explanation, classes=np.arange(100, 110), class_names=(), members=())
     with pytest.raises(ParameterError, match="model's classes"):
         evaluate(classifier, web_traffic, explanation=other)
+
+
+def test_members_are_asked_only_for_what_needs_them(classifier, web_traffic):
+    asked = []
+
+    class Ensemble:
+        classes_, n_members_ = classifier.classes_, 2
+        predict_proba = staticmethod(classifier.predict_proba)
+
+        def explain(self, X, **options):
+            asked.append(options)
+            return classifier.explain(X)
+
+    evaluate(Ensemble(), web_traffic, metrics=["gini"])
+    evaluate(Ensemble(), web_traffic, metrics=["accuracy"])
+    with pytest.raises(ParameterError, match="members of an ensemble"):
+        evaluate(Ensemble(), web_traffic, metrics=["agreement"])
+    assert asked == [{}, {"members": True}]
 
 
 def test_a_model_of_the_fast_lane_is_scored_by_every_metric_of_a_single_model(web_traffic):

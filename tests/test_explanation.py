@@ -435,6 +435,8 @@ def test_the_text_table_is_aligned_whatever_the_names():
     assert heading.index("kind") == first.index("support") == second.index("refute")
     assert len(heading) == len(first) == len(second)
     assert "a\\nb" in first
+    heading, wide, narrow = format_intervals([rows[0]._replace(class_name="水泵"), rows[1]]).split("\n")
+    assert len(wide) + 2 == len(narrow) == len(heading), "each of the two characters is two columns wide"
 
 
 # Files

@@ -1,5 +1,7 @@
 """Perturbation curves, AOPCR, comprehensiveness, sufficiency, and the models they are asked of."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from millet import MilletClassifier
+from millet import MilletClassifier, RocketMilletClassifier
 from millet.bags import as_bags
 from millet.errors import LabelError, MilletError, ParameterError, UnknownNameError
 from millet.metrics import (
@@ -340,6 +342,32 @@ def test_a_target_is_a_label_where_the_model_or_the_explanation_knows_labels(cla
     by_code = perturbation_curve(classifier.logits, series, named.scores, target=1, removal="mean")
     by_name = perturbation_curve(classifier, series, named, target="down", removal="mean")
     np.testing.assert_allclose(by_name, by_code, atol=1e-5)
+
+
+def test_an_explanation_of_other_cases_lengths_or_classes_is_refused(classifier, bumps):
+    X = np.asarray(bumps[0])
+    explanation = classifier.explain(X)
+    reordered = explanation[::-1]
+    assert np.isfinite(aopcr(classifier, X[::-1], reordered)).all()
+    for other, message in (
+        (reordered, "The explanation is of cases"),
+        (classifier.explain(np.concatenate([X, X], axis=-1)), "number or lengths differ"),
+        (explanation[1:], "number or lengths differ"),
+        (dataclasses.replace(explanation, classes=explanation.classes[::-1]), "must have the model's classes"),
+    ):
+        for metric in (aopcr, perturbation_curve, comprehensiveness):
+            with pytest.raises(ParameterError, match=message):
+                metric(classifier, X, other)
+
+
+@pytest.mark.parametrize("removal", ["mean", "interpolate", "noise"])
+def test_a_classifier_fitted_on_a_data_frame_is_asked_about_replaced_values_without_a_warning(removal, bumps):
+    X, y = bumps
+    frame = pd.DataFrame(np.asarray(X)[:, 0], columns=[f"t{number}" for number in range(np.shape(X)[-1])])
+    fitted = RocketMilletClassifier(n_features=84, random_state=0, n_jobs=1, verbose=0).fit(frame, y)
+    explanation = fitted.explain(frame)
+    found = perturbation_curve(fitted, frame, explanation, removal=removal)  # warnings are errors here
+    np.testing.assert_array_equal(found, perturbation_curve(fitted, frame.to_numpy(), explanation, removal=removal))
 
 
 def test_the_method_predict_proba_stands_for_the_classifier_in_curves_too(classifier, bumps):

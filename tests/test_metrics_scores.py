@@ -1,5 +1,6 @@
 """Metrics of the scores themselves: localisation, sparsity, agreement, randomisation, intervals."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -194,11 +195,20 @@ def test_members_and_seeds_are_compared_on_one_class():
     assert agreement([members[0], members[0]]).rank_correlation == pytest.approx(1)
 
 
+def test_explanations_in_another_order_are_refused_and_the_same_cases_under_other_numbers_are_not():
+    scores = np.random.default_rng(0).normal(size=(4, 2, 30))
+    whole = dataclasses.replace(explanation_of(scores), series=np.arange(120.0).reshape(4, 1, 30))
+    with pytest.raises(ParameterError, match="same cases, in the same order"):
+        agreement([whole, whole[[1, 0, 2, 3]]])
+    chosen = dataclasses.replace(explanation_of(scores[2:]), series=whole.series[2:])
+    assert agreement([chosen, whole[2:]]).rank_correlation == pytest.approx(1)
+
+
 def test_what_can_not_be_compared_is_refused():
     one = explanation_of(np.ones((2, 2, 5)))
     with pytest.raises(ParameterError, match="at least two"):
         agreement(one)
-    with pytest.raises(ParameterError, match="same cases and classes"):
+    with pytest.raises(ParameterError, match="same cases, in the same order"):
         agreement([one, explanation_of(np.ones((3, 2, 5)))])
     with pytest.raises(ParameterError, match="mixture"):
         agreement([one, np.ones((2, 5))])

@@ -281,6 +281,18 @@ class OwnLengths(Backbone):
         return x
 
 
+class LeavesNothing(OwnLengths):
+    """Leaves NaN beyond the end of each case."""
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        z = super().forward(x, lengths)
+        return (
+            z
+            if lengths is None
+            else z.masked_fill((torch.arange(z.shape[2]) >= lengths[:, None])[:, None], torch.nan)
+        )
+
+
 class SumPooling(nn.Module):
     def __init__(self, d_in: int, n_classes: int) -> None:
         super().__init__()
@@ -289,6 +301,17 @@ class SumPooling(nn.Module):
     def forward(self, z: Tensor, valid: Tensor | None = None) -> BagOutput:
         scores = self.classify(z if valid is None else z * valid[:, :, None]).transpose(1, 2)
         return BagOutput(scores.sum(2), scores, None, None, None)
+
+
+def test_what_a_backbone_of_ones_own_leaves_beyond_a_case_counts_for_nothing():
+    x, ends = ragged_batch([9, 4], 2, seed=0)
+    network = MilletNetwork(2, 3, LeavesNothing)
+    network(x, ends).logits.sum().backward()
+    assert all(weight.grad.isfinite().all() for weight in network.parameters())
+    network.eval()
+    alone = network(x[1:, :, :4])
+    np.testing.assert_allclose(*(out.logits[-1].detach() for out in (network(x, ends), alone)), rtol=1e-6)
+    assert not network(x, ends).scores[1, :, 4:].any()
 
 
 @pytest.mark.parametrize("backbone", ["fcn", FCN, FCN(2), OwnBackbone, OwnBackbone(2), OwnLengths])

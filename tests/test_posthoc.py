@@ -238,6 +238,20 @@ def test_integrated_gradients_add_up_to_the_difference_from_the_baseline(network
     np.testing.assert_allclose(found.scores.sum(axis=2), found.logits - blank, atol=0.02)
 
 
+@pytest.mark.parametrize("method", ["integrated_gradients", "gradient_x_input"])
+def test_gradients_are_found_whatever_mode_the_caller_is_in(network, method):
+    X = np.random.default_rng(0).normal(size=(2, 2, 30))
+    with torch.inference_mode():
+        inside = explain(method, network, X)
+    np.testing.assert_array_equal(inside.scores, explain(method, network, X).scores)
+
+
+def test_values_that_only_the_model_must_bear_are_explained():
+    X = 1e300 * np.random.default_rng(0).normal(size=(2, 1, 6))
+    found = explain("occlusion", lambda X: np.stack([np.sign(X[:, 0]).sum(axis=1), np.zeros(len(X))], axis=1), X)
+    np.testing.assert_array_equal(found.predicted, np.sign(X[:, 0]).sum(axis=1) < 0)
+
+
 def test_gradient_x_input_of_a_linear_module_is_its_weights_times_the_values():
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(24, 3)).double().eval()
     X = np.random.default_rng(0).normal(size=(2, 2, 12)).astype(np.float32)

@@ -4,6 +4,7 @@ import copy
 import csv
 import dataclasses
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -344,6 +345,12 @@ def test_history_is_a_table(tmp_path):
     assert [float(row["selection_loss"]) for row in rows] == [1.25, 1.3]
     assert [EpochRecord(**line) for line in lines] == list(history)
     assert history[:1] == History([history[0]])
+
+
+def test_a_loss_that_is_not_finite_is_null_in_json(tmp_path):
+    History([EpochRecord(0, 0, math.nan, math.inf, 0.001, 2.0, False)]).save(tmp_path / "h.jsonl")
+    record = json.loads((tmp_path / "h.jsonl").read_text(), parse_constant=pytest.fail)
+    assert record["train_loss"] is record["selection_loss"] is None
 
 
 def test_processor_time_counts_on_after_a_resumption_and_leaves_pauses_out(cases, tmp_path, one_thread):

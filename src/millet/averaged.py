@@ -175,11 +175,11 @@ class AveragedClassifier(EvidenceClassifier):
         removed : array-like of bool, shape (n_cases, n_timepoints), optional
             True where a timepoint is to be deleted, as each classifier does it.
         """
-        self._checked_cases(X, normalise=True)  # only checked: every classifier prepares them in its own way
+        self._checked_cases(X)
         return self._mean([classifier.logits(X, removed=removed) for classifier in self.classifiers_])
 
     def _explain(self, X: Any, *, channels: bool, members: bool) -> Explanation:
-        self._checked_cases(X, normalise=True)  # only checked: every classifier prepares them in its own way
+        self._checked_cases(X)
         parts = [classifier.explain(X, channels=channels) for classifier in self.classifiers_]
         means: dict[str, Any] = {
             name: self._mean([getattr(part, name) for part in parts]) for name in _averaged_by_all(parts)

@@ -12,7 +12,8 @@ Series are checked here and nowhere else. What happens to their values:
   standard deviation; a constant channel becomes 0. It comes before filling: filled values do not count. Or, with
   `ChannelScale`, each channel by its mean and deviation over many cases, which keeps differences between cases.
 
-Series in memory are prepared once; a memory map is prepared batch by batch, so it may be larger than memory.
+Series in memory are prepared once, when a batch is first asked for; a memory map is prepared batch by batch, so it
+may be larger than memory.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,13 +73,6 @@ class Bags:
         self.normalisation = normalise if isinstance(normalise, ChannelScale) else bool(normalise)
         self.lengths = lengths
         self.n_channels = int(source[0].shape[0])
-        self._prepared: Floats | list[Floats] | None = None
-        if isinstance(source, list):
-            self._prepared = [
-                self._prepare(case[None, :, :length])[0] for case, length in zip(source, lengths, strict=True)
-            ]
-        elif not _is_memory_mapped(source):
-            self._prepared = self._prepare_in_blocks(source)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -86,6 +81,10 @@ class Bags:
     def n_timepoints(self) -> int:
         """The length of the longest case."""
         return int(self.lengths.max())
+
+    def prepare(self) -> None:
+        """Prepare all cases now rather than with the first batch, and so refuse values that can't be prepared."""
+        _ = self._prepared
 
     def batch(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Batch:
         """Return the given cases, padded with zeros to the longest of them."""
@@ -145,6 +144,14 @@ class Bags:
                 squares += np.nansum((values - means[:, None]) ** 2, axis=1)
         deviations = np.sqrt(squares / np.maximum(counts, 1))
         return ChannelScale(means, np.where(deviations > NEGLIGIBLE * np.abs(means), deviations, 1.0))
+
+    @cached_property
+    def _prepared(self) -> Floats | list[Floats] | None:
+        """All cases, ready for a network; None for a memory map."""
+        if isinstance(self._source, list):
+            cases = zip(self._source, self.lengths, strict=True)
+            return [self._prepare(case[None, :, :length])[0] for case, length in cases]
+        return None if _is_memory_mapped(self._source) else self._prepare_in_blocks(self._source)
 
     def _prepare_in_blocks(self, source: Array) -> Floats:
         prepared = np.empty((*source.shape[:2], self.n_timepoints), dtype=np.float32)

@@ -242,8 +242,10 @@ class MilletClassifier(EvidenceClassifier):
         _check_finite(evidence.logits)
         pooling = self.architecture_["pooling"]
         method = pooling if isinstance(pooling, str) else type(self.networks_[0].pooling).__name__
+        series = bags.raw(np.arange(len(bags)))
+        series.setflags(write=False)  # so that no explanation need copy it
         shared: dict[str, Any] = {
-            "series": bags.raw(np.arange(len(bags))),
+            "series": series,
             "lengths": bags.lengths,
             "classes": self.classes_,
             "method": method,
@@ -372,6 +374,8 @@ class MilletClassifier(EvidenceClassifier):
             )
         wanted = architecture_of(self)
         changed = [name for name, value in wanted.items() if not _is_same(value, self.architecture_[name])]
+        if bags.normalisation is not self.normalisation_:
+            changed.append("normalise")
         if changed:
             raise ParameterError(
                 f"warm_start goes on with the networks of the previous fit, and {', '.join(changed)} "

@@ -96,7 +96,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         channels: bool = False,
         members: bool = False,
         class_names: Sequence[str] | Mapping[Any, str] | None = None,
-        channel_names: Sequence[str] | None = (),
+        channel_names: Sequence[str] | None = None,
     ) -> Explanation:
         """Return predictions and the evidence for them.
 
@@ -131,7 +131,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         if channel_names is not None and len(channel_names):
             names["channel_names"] = check_channel_names(channel_names, self.n_channels_in_)
         explanation = self._explain(X, channels=channels, members=members)
-        self._warn_of_doubts(X, explanation.n_timepoints)
+        self._warn_of_doubts(X)
         if not names:
             return explanation
         parts = tuple(replace(member, **names) for member in explanation.members)
@@ -179,8 +179,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         `logits` does not warn: metrics call it time and again with parts and changed copies of the same series.
         """
         logits = self.logits(X)
-        cases = as_cases(X)
-        self._warn_of_doubts(X, max(case.shape[1] for case in cases) if isinstance(cases, list) else cases.shape[2])
+        self._warn_of_doubts(X)
         return logits
 
     def predict(self, X: Any) -> Labels:
@@ -241,6 +240,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         warn_of_placeholders(X)
         if isinstance(normalise, str) and bags.n_channels > 1:
             bags = _better_predicted(X, bags, codes, len(classes))
+        bags.prepare()
         return bags, classes, codes
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
@@ -276,8 +276,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         check_is_fitted(self)
         return self._checked_cases(X, normalise=self.normalisation_)
 
-    def _checked_cases(self, X: Any, *, normalise: bool | ChannelScale) -> Bags:
-        """Return cases like those in training, or say what is different."""
+    def _checked_cases(self, X: Any, *, normalise: bool | ChannelScale = True) -> Bags:
+        """Return cases like those in training, or say what is different; nothing is prepared yet."""
         check_is_fitted(self)
         self._check_columns(X, reset=False)
         expected, n_columns = getattr(self, "n_features_in_", None), _n_columns(X)
@@ -300,9 +300,11 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             )
         return as_bags(cases, normalise=normalise)
 
-    def _warn_of_doubts(self, X: Any, longest: int) -> None:
+    def _warn_of_doubts(self, X: Any) -> None:
         """Warn if series that a user asked about look doubtful."""
-        warn_of_placeholders(X)
+        cases = as_cases(X)
+        warn_of_placeholders(cases)
+        longest = max(case.shape[1] for case in cases) if isinstance(cases, list) else cases.shape[2]
         is_list = isinstance(X, list | tuple)  # its items are cases, no doubt
         if longest == 1 < self.n_timepoints_in_ and not is_list:
             warn_user(

@@ -15,14 +15,14 @@ import numpy as np
 from millet.bags import ChannelScale
 from millet.contract import EvidenceClassifier
 from millet.errors import MilletError, StorageError
-from millet.explanation.document import decode_labels, encode_labels
+from millet.explanation.document import decode_labels, describe_labels
 
 
 def describe_input(kind: str, classifier: EvidenceClassifier) -> dict[str, Any]:
     """Return kind, classes, the shape of the training series, and how the training went."""
     return {
         "kind": kind,
-        "classes": encode_labels(classifier.classes_),
+        "classes": describe_labels(classifier.classes_),
         "n_channels": classifier.n_channels_in_,
         "n_timepoints": classifier.n_timepoints_in_,
         "n_features": getattr(classifier, "n_features_in_", None),
@@ -86,7 +86,7 @@ def plain_parameter(value: Any) -> Any:
     >>> plain_parameter(np.int64(3)), plain_parameter(np.random.RandomState(0))
     (3, None)
     """
-    if isinstance(value, np.random.RandomState | np.random.Generator):
+    if isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, np.generic):
         value = value.item()

@@ -16,15 +16,14 @@ from millet.checks import integer
 from millet.datasets import Dataset
 from millet.errors import LabelError, ParameterError, lookup
 from millet.explanation import Explanation
-from millet.explanation.matching import check_same_cases
 from millet.metrics import agreement, aup, auprc, aur, entropy, gini, ndcg_at_n
 from millet.metrics.aopc import faithfulness_of
 from millet.metrics.erasure import lost_probability
-from millet.metrics.inputs import Floats, Integers, as_numbers, as_relevant
+from millet.metrics.inputs import Floats, Integers, as_relevant
 from millet.metrics.models import owner_of
 from millet.metrics.prediction import auroc, balanced_accuracy
 from millet.metrics.row import Row
-from millet.metrics.subject import BATCH_SIZE, Subject, log_total
+from millet.metrics.subject import BATCH_SIZE, Subject
 
 # What each metric needs besides the model and the series.
 METRICS: dict[str, tuple[str, ...]] = {
@@ -121,12 +120,15 @@ def evaluate(
     metrics = [metrics] if isinstance(metrics, str) else metrics
     for name in metrics or ():
         lookup("metric", name, METRICS)
-    subject = Subject(model, dataset.X, removal=removal, batch_size=batch_size, random_state=seed, progress=progress)
-    classes = _classes(model, dataset, subject)
+    subject = Subject(
+        model, dataset.X, classes=dataset.classes, removal=removal, batch_size=batch_size, random_state=seed,
+        progress=progress,
+    )  # fmt: skip
+    classes = _classes(subject)
     codes = None if dataset.y is None else _codes(dataset.y, classes)
     if explanation is None and (metrics is None or any(METRICS[name][0] != "labels" for name in metrics)):
-        explanation = _explained(model, dataset.X)
-    evidence = _Evidence(explanation, dataset, subject, classes, codes)
+        explanation = _explained(model, dataset.X, members=metrics is None or "agreement" in metrics)
+    evidence = _Evidence(explanation, dataset, subject, codes)
     chosen = _chosen(metrics, evidence.available)
     facts: dict[str, float | int | str] = {
         "dataset": dataset.name,
@@ -147,9 +149,7 @@ def evaluate(
 class _Evidence:
     """Scores in the shapes that metrics take, and what else is known about the cases."""
 
-    def __init__(
-        self, explanation: Any, dataset: Dataset, subject: Subject, classes: NDArray[Any], codes: Integers | None
-    ) -> None:
+    def __init__(self, explanation: Any, dataset: Dataset, subject: Subject, codes: Integers | None) -> None:
         self.lengths = subject.lengths
         self.method = explanation.method if isinstance(explanation, Explanation) else ""
         longest = int(self.lengths.max())
@@ -157,11 +157,15 @@ class _Evidence:
         predicted = subject.targets(None)
         self.available = {"labels"} if codes is not None else set()
         if explanation is not None:
-            scores = _class_scores(explanation, dataset, subject, classes)[:, :, :longest]
-            self.of_predicted = scores[rows, predicted]
+            if not isinstance(explanation, Explanation) and np.ndim(explanation) != 3:
+                raise ParameterError(
+                    "explanation must be an Explanation, or scores of shape (n_cases, n_classes, n_timepoints) = "
+                    f"{(*subject.logits.shape, longest)}; got shape {np.shape(explanation)}."
+                )
+            self.of_predicted = subject.scores_of(explanation, predicted)[:, :longest]
             self.available.add("scores")
             if codes is not None:
-                self.of_true = scores[rows, codes]
+                self.of_true = subject.scores_of(explanation, codes)[:, :longest]
         if isinstance(explanation, Explanation) and len(explanation.members) > 1:
             self.members = [member.scores[rows, predicted, :longest] for member in explanation.members]
             self.available.add("members")
@@ -173,9 +177,9 @@ class _Evidence:
             self.available.add("relevant")
 
 
-def _classes(model: Any, dataset: Dataset, subject: Subject) -> NDArray[Any]:
+def _classes(subject: Subject) -> NDArray[Any]:
     """Return the labels in the order of the model's outputs."""
-    classes = np.asarray(getattr(model, "classes_", dataset.classes))
+    classes = np.asarray(subject.classes)
     n_outputs = subject.logits.shape[1]
     if classes.shape != (n_outputs,):
         raise ParameterError(
@@ -197,35 +201,14 @@ def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> Integers:
     return np.array([places[label] for label in labels.tolist()], dtype=np.int64)
 
 
-def _explained(model: Any, X: Any) -> Explanation | None:
+def _explained(model: Any, X: Any, *, members: bool) -> Explanation | None:
     if not hasattr(model, "explain"):
         return None
-    explanation = model.explain(X, members=True) if getattr(model, "n_members_", 1) > 1 else model.explain(X)
+    has_members = members and getattr(model, "n_members_", 1) > 1
+    explanation = model.explain(X, members=True) if has_members else model.explain(X)
     if not isinstance(explanation, Explanation):
         raise ParameterError(f"model.explain must return an Explanation; got {type(explanation).__name__}.")
     return explanation
-
-
-def _class_scores(explanation: Any, dataset: Dataset, subject: Subject, classes: NDArray[Any]) -> Floats:
-    """Return checked scores, (n_cases, n_classes, n_timepoints)."""
-    if isinstance(explanation, Explanation):
-        if explanation.classes.tolist() != classes.tolist():
-            raise ParameterError(
-                f"The explanation must have the model's classes, {classes.tolist()}; got "
-                f"{explanation.classes.tolist()}."
-            )
-        if not np.array_equal(explanation.lengths, subject.lengths):
-            raise ParameterError("The explanation must be of the dataset's cases; their number or lengths differ.")
-        check_same_cases(explanation, dataset.X)
-        explanation = explanation.scores
-    scores = as_numbers("explanation", explanation)
-    wanted = (*subject.logits.shape, int(subject.lengths.max()))
-    if scores.ndim != 3 or scores.shape[:2] != wanted[:2] or scores.shape[2] < wanted[2]:
-        raise ParameterError(
-            f"explanation must be an Explanation, or scores of shape (n_cases, n_classes, n_timepoints) = {wanted}; "
-            f"got shape {scores.shape}."
-        )
-    return scores
 
 
 def _chosen(asked: Sequence[str] | None, available: set[str]) -> set[str]:
@@ -241,6 +224,8 @@ def _chosen(asked: Sequence[str] | None, available: set[str]) -> set[str]:
 def _score_predictions(row: Row, chosen: set[str], subject: Subject, codes: Integers | None) -> None:
     if codes is None:
         return
+    from scipy.special import log_softmax, softmax
+
     logits = subject.logits
     correct = logits.argmax(axis=1) == codes
     if "accuracy" in chosen:
@@ -248,10 +233,10 @@ def _score_predictions(row: Row, chosen: set[str], subject: Subject, codes: Inte
     if "balanced_accuracy" in chosen:
         row.add_statistic("balanced_accuracy", len(codes), lambda counts: balanced_accuracy(correct, codes, counts))
     if "auroc" in chosen:
-        probabilities = np.exp(logits - log_total(logits)[:, None])
+        probabilities = softmax(logits, axis=1)
         row.add_statistic("auroc", len(codes), lambda counts: auroc(probabilities, codes, counts))
     if "loss" in chosen:
-        row.add_mean("loss", log_total(logits) - logits[np.arange(len(codes)), codes])
+        row.add_mean("loss", -log_softmax(logits, axis=1)[np.arange(len(codes)), codes])
 
 
 def _score_faithfulness(row: Row, chosen: set[str], subject: Subject, evidence: _Evidence) -> None:

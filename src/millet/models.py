@@ -28,7 +28,7 @@ from millet.description import (
     restoring,
 )
 from millet.errors import LabelError, ParameterError, StorageError
-from millet.explanation.document import encode_labels
+from millet.explanation.document import describe_labels
 from millet.fitting import architecture_of, build_network
 from millet.labels import as_labels
 from millet.nn import BACKBONES, POOLINGS, BagOutput, MilletNetwork
@@ -201,7 +201,7 @@ def _encode_parameter(value: Any) -> Any:
         return {"recipe": value.to_dict()}
     if isinstance(value, dict):
         labels = np.array([plain_parameter(label) for label in value], dtype=object)
-        return {"weights": [encode_labels(labels)["values"], [float(weight) for weight in value.values()]]}
+        return {"weights": [describe_labels(labels)["values"], [float(weight) for weight in value.values()]]}
     if isinstance(value, nn.Module):
         return {"code": f"{type(value).__module__}.{type(value).__qualname__}"}
     if isinstance(value, type):

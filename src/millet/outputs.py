@@ -52,5 +52,7 @@ class OutputArrays:
         return self._arrays["logits"]
 
     def fields(self) -> dict[str, Any]:
-        """Return the arrays by the names that an `Explanation` has for them."""
+        """Return the arrays by the names that an `Explanation` has for them; nothing can be added any more."""
+        for array in self._arrays.values():
+            array.setflags(write=False)  # so that the explanation need not copy it
         return {**self._arrays, "bias": self._bias}

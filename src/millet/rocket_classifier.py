@@ -200,11 +200,12 @@ class RocketMilletClassifier(EvidenceClassifier):
             bias = evidence.bias
             if by_channel is not None:
                 by_channel[chosen, ..., :width] = evidence.channel_contributions
-        for array in (contributions, by_channel):
+        series = bags.raw(np.arange(len(bags)))
+        for array in (series, contributions, by_channel):
             if array is not None:
                 array.setflags(write=False)  # so that the explanation need not copy it
         explanation = Explanation(
-            series=bags.raw(np.arange(len(bags))),
+            series=series,
             lengths=bags.lengths,
             scores=contributions,
             logits=logits,

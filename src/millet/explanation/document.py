@@ -53,7 +53,7 @@ def describe(explanation: Explanation, encode: Encode) -> dict[str, Any]:
         "n_classes": explanation.n_classes,
         "class_names": list(explanation.class_names),
         "channel_names": list(explanation.channel_names),
-        "classes": encode_labels(explanation.classes),
+        "classes": describe_labels(explanation.classes),
         "time": _encode_time(explanation.time),
         "cases": explanation.cases.tolist(),
         "lengths": explanation.lengths.tolist(),
@@ -78,7 +78,7 @@ def _encode_array(key: str, array: NDArray[Any] | None, encode: Encode) -> dict[
     return None if array is None else {"dtype": array.dtype.name, "values": encode(key, array)}
 
 
-def encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
+def describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
     """Describe labels with their type, which JSON alone would lose."""
     names = {"U": "str", "O": "object"}
     return {"dtype": names.get(classes.dtype.kind, classes.dtype.name), "values": classes.tolist()}
@@ -165,7 +165,7 @@ def _decode_array(
 
 
 def decode_labels(stored: dict[str, Any]) -> NDArray[Any]:
-    """Return the labels that `encode_labels` described."""
+    """Return the labels that `describe_labels` described."""
     types = {**NUMBERS, "str": np.dtype(str), "object": np.dtype(object)}
     return np.array(stored["values"], dtype=types[stored["dtype"]])
 

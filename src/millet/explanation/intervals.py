@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from millet.checks import integer, number
 from millet.errors import ParameterError, lookup
+from millet.tables import format_table
 
 if TYPE_CHECKING:
     from millet.explanation.explanation import Explanation
@@ -173,12 +174,12 @@ def format_intervals(intervals: Iterable[Interval]) -> str:
     headings = ("case", "class", "kind", "from", "to", "timepoints", "share", "mean evidence")
     rows = [
         (
-            str(interval.case),
+            interval.case,
             _on_one_line(interval.class_name),
             interval.kind,
-            str(interval.start_time),
-            str(interval.end_time),
-            str(interval.stop - interval.start),
+            interval.start_time,
+            interval.end_time,
+            interval.stop - interval.start,
             f"{interval.share:.1%}",
             f"{interval.mean_evidence:+.4g}",
         )
@@ -186,15 +187,7 @@ def format_intervals(intervals: Iterable[Interval]) -> str:
     ]
     if not rows:
         return "No intervals: there is no evidence of this kind."
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    words = {"class", "kind"}
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if heading in words else cell.rjust(width)
-            for cell, width, heading in zip(row, widths, headings, strict=True)
-        ).rstrip()
-        for row in (headings, *rows)
-    )
+    return format_table(headings, rows, right=[heading for heading in headings if heading not in ("class", "kind")])
 
 
 def _on_one_line(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from millet.bags import as_bags
 from millet.errors import ParameterError
@@ -39,14 +40,27 @@ def check_same_cases(explanation: Explanation, X: Any) -> None:
     """
     if np.array_equal(explanation.cases, np.arange(explanation.n_cases)):
         return
-    series = as_bags(X).raw(np.arange(explanation.n_cases))
-    width = min(series.shape[2], explanation.n_timepoints)
-    if not (
-        series.shape[:2] == explanation.series.shape[:2]
-        and np.allclose(series[..., :width], explanation.series[..., :width], rtol=1e-5, atol=0, equal_nan=True)
-    ):
+    if not _are_same(explanation.series, as_bags(X).raw(np.arange(explanation.n_cases))):
         listed = ", ".join(map(str, explanation.cases[:5].tolist())) + (", ..." if explanation.n_cases > 5 else "")
         raise ParameterError(
             f"The explanation is of cases {listed}, and these are others or in another order. Take the same cases of "
             "both: dataset.take(explanation.cases). Series that were prepared before they were explained don't match."
         )
+
+
+def are_of_same_cases(one: Explanation, other: Explanation) -> bool:
+    """Return whether two explanations are of the same cases in the same order.
+
+    Those with the same case numbers are taken at their word, since models may have prepared series in different ways;
+    otherwise the series must be the same.
+    """
+    return np.array_equal(one.lengths, other.lengths) and (
+        np.array_equal(one.cases, other.cases) or _are_same(one.series, other.series)
+    )
+
+
+def _are_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    width = min(one.shape[2], other.shape[2])
+    return one.shape[:2] == other.shape[:2] and np.allclose(
+        one[..., :width], other[..., :width], rtol=1e-5, atol=0, equal_nan=True
+    )

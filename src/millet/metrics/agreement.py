@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from millet.checks import number
 from millet.errors import ParameterError
 from millet.explanation import Explanation
+from millet.explanation.matching import are_of_same_cases
 from millet.metrics.inputs import Floats, as_lengths, as_scores, most_relevant_first, parts_of
 
 
@@ -148,10 +149,11 @@ def _score_arrays(explanations: Any, target: ArrayLike | None) -> tuple[list[Any
         raise ParameterError("agreement takes explanations or arrays, not a mixture of both.")
     first = explanations if single else parts[0]
     for part in parts:
-        same = np.array_equal(part.classes, first.classes) and np.array_equal(part.lengths, first.lengths)
+        same = np.array_equal(part.classes, first.classes) and are_of_same_cases(part, first)
         if part.scores.shape != first.scores.shape or not same:
             raise ParameterError(
-                f"agreement needs explanations of the same cases and classes; got {first!r} and {part!r}."
+                "agreement needs explanations of the same cases, in the same order, and with the same classes; got "
+                f"{first!r} and {part!r}."
             )
     codes = first.class_codes(target)
     return [part.scores[np.arange(len(codes)), codes] for part in parts], first.lengths

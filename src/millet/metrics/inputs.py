@@ -17,7 +17,6 @@ from millet.explanation import Explanation
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Mask = NDArray[np.bool_]
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from millet.metrics.inputs import Bools, Floats, Integers
+from millet.metrics.inputs import Floats, Integers, Mask
 
 
-def balanced_accuracy(correct: Bools, codes: Integers, counts: Integers) -> Floats:
+def balanced_accuracy(correct: Mask, codes: Integers, counts: Integers) -> Floats:
     """Return the mean, over the classes, of the part of their cases that is right: (n_resamples,).
 
     Parameters

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from millet.metrics.bootstrap import CONFIDENCE, N_RESAMPLES, bootstrap_interval, percentile_interval, resamples
-from millet.metrics.inputs import Bools, Floats, Integers
+from millet.metrics.inputs import Floats, Integers, Mask
 
 Cell = float | int | str
 
@@ -66,7 +66,7 @@ class Row:
         else:
             self._add(name, np.nan, np.nan, np.nan)
 
-    def add_share(self, name: str, held: Bools) -> None:
+    def add_share(self, name: str, held: Mask) -> None:
         """Add the share of cases for which something holds, and Wilson's interval.
 
         Where it holds for all cases or for none, so it does in every resample, and a bootstrap interval would have no

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from millet.bags import as_bags
 from millet.checks import integer
 from millet.containers import as_cases, is_table
 from millet.errors import ParameterError, lookup
 from millet.explanation import Explanation
+from millet.explanation.matching import check_same_cases
 from millet.explanation.targets import find_codes
 from millet.metrics.inputs import Floats, Integers, Mask, as_numbers
 from millet.metrics.models import deletes_timepoints, logits_of, owner_of
@@ -48,15 +49,11 @@ def read_class(logits: Floats, target: Integers) -> Readings:
     >>> read_class(np.array([[0.0, 2.0]]), np.array([1])).centred
     array([1.])
     """
-    logit = logits[np.arange(len(logits)), target]
-    return Readings(logit, logit - logits.mean(axis=1), np.exp(logit - log_total(logits)))
+    from scipy.special import softmax
 
-
-def log_total(logits: Floats) -> Floats:
-    """Return the logarithm of the sum of the exponentials of every row, (n_cases,): what a softmax divides by."""
-    highest = logits.max(axis=1)
-    total: Floats = highest + np.log(np.exp(logits - highest[:, None]).sum(axis=1))
-    return total
+    rows = np.arange(len(logits))
+    logit = logits[rows, target]
+    return Readings(logit, logit - logits.mean(axis=1), softmax(logits, axis=1)[rows, target])
 
 
 @final
@@ -70,12 +67,16 @@ class Subject:
         shape (n_timepoints,) if X has no channels.
     X : array or list
         The cases.
+    classes : array-like, optional
+        The labels in the order of the model's outputs, if the model does not know them.
     removal, batch_size, random_state, progress
         See `perturbation_curve`.
 
     Attributes
     ----------
     lengths : ndarray of int, shape (n_cases,)
+    classes : ndarray of shape (n_classes,), or None
+        The model's own labels, else those given.
     logits : ndarray of shape (n_cases, n_classes)
         What the model says about the whole series.
     """
@@ -85,6 +86,7 @@ class Subject:
         model: Any,
         X: Any,
         *,
+        classes: ArrayLike | None = None,
         removal: str = "remove",
         batch_size: int = BATCH_SIZE,
         random_state: int = 0,
@@ -95,11 +97,13 @@ class Subject:
         self.random_state = integer("random_state", random_state, at_least=0)
         self._progress = progress
         self._model = owner_of(model)
-        self._bags = as_bags(X)
+        labels = getattr(self._model, "classes_", classes)
+        self.classes: NDArray[Any] | None = None if labels is None else np.asarray(labels)
+        self._source = as_cases(X)
+        self._bags = as_bags(self._source)
         self.lengths = self._bags.lengths
-        source = as_cases(X)
-        self._as_list = isinstance(source, list) or isinstance(X, list | tuple)
-        self._width = 0 if isinstance(source, list) else int(source.shape[2])
+        self._as_list = isinstance(self._source, list) or isinstance(X, list | tuple)
+        self._width = 0 if isinstance(self._source, list) else int(self._source.shape[2])
         self._flat = _has_no_channels(X)
         self.logits = self._unperturbed()
 
@@ -117,12 +121,15 @@ class Subject:
             return predicted
         if isinstance(scores, Explanation):
             return find_codes(target, scores.classes, scores.class_names, len(self))
-        labels = getattr(self._model, "classes_", range(self.logits.shape[1]))
-        return find_codes(target, np.asarray(labels), tuple(map(str, labels)), len(self))
+        labels = np.arange(self.logits.shape[1]) if self.classes is None else self.classes
+        return find_codes(target, labels, tuple(map(str, labels)), len(self))
 
     def scores_of(self, scores: Any, target: Integers) -> Floats:
         """Return the target class's scores, (n_cases, n_timepoints), picked from scores per class where need be."""
-        array = as_numbers("scores", scores.scores if isinstance(scores, Explanation) else scores)
+        if isinstance(scores, Explanation):
+            self._check_explanation(scores)
+            scores = scores.scores
+        array = scores if isinstance(scores, np.ndarray) else as_numbers("scores", scores)
         longest, n_classes = int(self.lengths.max()), self.logits.shape[1]
         per_class = array.ndim == 3 and array.shape[1] == n_classes
         if not (array.ndim == 2 or per_class) or len(array) != len(self) or array.shape[-1] < longest:
@@ -131,8 +138,18 @@ class Subject:
                 f"(n_cases, n_classes, n_timepoints) = ({len(self)}, {n_classes}, {longest}); got shape "
                 f"{array.shape}."
             )
-        chosen: Floats = array if array.ndim == 2 else array[np.arange(len(self)), target]
-        return chosen
+        return as_numbers("scores", array if array.ndim == 2 else array[np.arange(len(self)), target])
+
+    def _check_explanation(self, explanation: Explanation) -> None:
+        """Refuse an explanation with other classes than the model's, or of other cases."""
+        if self.classes is not None and explanation.classes.tolist() != self.classes.tolist():
+            raise ParameterError(
+                f"The explanation must have the model's classes, {self.classes.tolist()}; got "
+                f"{explanation.classes.tolist()}."
+            )
+        if not np.array_equal(explanation.lengths, self.lengths):
+            raise ParameterError("The explanation must be of the given cases; their number or lengths differ.")
+        check_same_cases(explanation, self._source)
 
     def read(self, target: Integers, orders: Sequence[Order], counts: Integers) -> Readings:
         """Return what is left of the target class when the first timepoints of each order are gone.
@@ -207,7 +224,9 @@ class Subject:
             self._fill(whole, mask[: whole.shape[1]], np.random.default_rng([self.random_state, case, 0]))
             for case, whole, mask in zip(cases.tolist(), series, gone, strict=True)
         ]
-        return logits_of(self._model, self._handed(filled), len(cases))
+        # MILLET's own models are given no table: its columns would have to be those of the training data.
+        handed = filled if deletes_timepoints(self._model) else self._handed(filled)
+        return logits_of(self._model, handed, len(cases))
 
     def _handed(self, series: list[Floats], *, shortened: bool = False) -> Any:
         """Return series (C, T) in the same kind of container as X."""

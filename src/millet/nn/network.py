@@ -188,7 +188,9 @@ class MilletNetwork(nn.Module):
         if lengths is None:
             lengths = _all_of_it(x)
         if self._backbone_takes_lengths:
-            return self._run_backbone(x, lengths=lengths)
+            # Whatever a user's own backbone leaves beyond the end of a case, even NaN, must not reach the pooling.
+            beyond = torch.arange(x.shape[2], device=x.device) >= lengths[:, None]
+            return self._run_backbone(x, lengths=lengths).masked_fill(beyond[:, None], 0)
         return self._embed_by_length(x, lengths)
 
     def _run_backbone(self, x: Tensor, **lengths: Tensor) -> Tensor:

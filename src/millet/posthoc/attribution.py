@@ -133,8 +133,8 @@ def integrated_gradients(model: Any, X: Any, *, n_steps: int = 50, **shared: Unp
 
     def attribute(question: Question, code: int) -> Tensor:
         found: Tensor = captum.IntegratedGradients(_differentiable(question, "integrated_gradients")).attribute(
-            _tensor(question, question.values),
-            baselines=_tensor(question, question.replacement),
+            _tensor(question.values),
+            baselines=_tensor(question.replacement),
             target=code,
             n_steps=n_steps,
             internal_batch_size=question.batch_size,
@@ -159,7 +159,7 @@ def gradient_x_input(model: Any, X: Any, **shared: Unpack[Shared]) -> Explanatio
 
     def attribute(question: Question, code: int) -> Tensor:
         forward = _differentiable(question, "gradient_x_input")
-        values = _tensor(question, question.values).requires_grad_()
+        values = _tensor(question.values).requires_grad_()
         found: Tensor = captum.InputXGradient(forward).attribute(values, target=code)
         return found
 
@@ -211,13 +211,16 @@ def _all_to_the_only_one(question: Question) -> Answer:
 
 def _summed_over_channels(attribute: Callable[[Question, int], Tensor]) -> Callable[[Question], Answer]:
     def score(question: Question) -> Answer:
-        rows = [attribute(question, code).detach()[0].sum(dim=0) for code in question.codes.tolist()]
+        import torch
+
+        with torch.inference_mode(mode=False), torch.enable_grad():  # whatever mode the caller is in
+            rows = [attribute(question, code).detach()[0].sum(dim=0) for code in question.codes.tolist()]
         return Answer(np.stack([row.cpu().double().numpy() for row in rows]))
 
     return score
 
 
-def _tensor(question: Question, values: Array | None) -> Tensor:
+def _tensor(values: Array | None) -> Tensor:
     import torch
 
     assert values is not None  # these methods are never asked to remove
@@ -232,7 +235,7 @@ def _mixable(question: Question) -> tuple[Callable[[Tensor], Tensor], Tensor, Te
     """
     import torch
 
-    case, other = _tensor(question, question.values), _tensor(question, question.replacement)
+    case, other = _tensor(question.values), _tensor(question.replacement)
     if not (case.isnan() | other.isnan()).any():
         return lambda x: torch.from_numpy(question.subject.ask(x.numpy())), case, other
 

@@ -111,8 +111,7 @@ class EvidenceSubject(Subject):
 
     def __init__(self, model: EvidenceClassifier, X: Any, batch_size: int) -> None:
         self._model, self._batch_size = model, batch_size
-        # Only the lengths and the original values are read. Without normalise=True, large values would be refused.
-        super().__init__(model._checked_cases(X, normalise=True), model.classes_, batch_size)
+        super().__init__(model._checked_cases(X), model.classes_, batch_size)
 
     def values(self, case: int) -> Array:
         """Return one case as the user gave it, NaN where a value is missing."""
@@ -139,7 +138,7 @@ class CallableSubject(Subject):
     def __init__(self, model: Any, X: Any, batch_size: int) -> None:
         self._model = model
         self._is_table = is_table(X)
-        super().__init__(as_bags(X, normalise=False), getattr(model, "classes_", None), batch_size)
+        super().__init__(as_bags(X), getattr(model, "classes_", None), batch_size)
 
     def values(self, case: int) -> Array:
         """Return one case as the user gave it, NaN where a value is missing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any, NamedTuple, overload
@@ -100,11 +101,22 @@ class History(Sequence[EpochRecord]):
         return list({record.member: record for record in self._records if record.best}.values())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the epochs as CSV, or as one JSON object per line where the name ends in .jsonl."""
+        """Write the epochs as CSV, or as one JSON object per line where the name ends in .jsonl.
+
+        A loss that is not finite, as of an epoch in which training diverged, is null in JSON.
+        """
         with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
             if str(path).endswith(".jsonl"):
-                file.writelines(json.dumps(record._asdict()) + "\n" for record in self._records)
+                file.writelines(_as_json(record) + "\n" for record in self._records)
             else:
                 writer = csv.writer(file)
                 writer.writerow(EpochRecord._fields)
                 writer.writerows(self._records)
+
+
+def _as_json(record: EpochRecord) -> str:
+    finite = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in record._asdict().items()
+    }
+    return json.dumps(finite, allow_nan=False)

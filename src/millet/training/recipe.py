@@ -7,8 +7,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from millet.checks import integer, number
 from millet.errors import ParameterError, lookup
 
@@ -117,8 +115,7 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe in a form that JSON can hold."""
-        values = dataclasses.asdict(self)
-        return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+        return dataclasses.asdict(self)
 
 
 RECIPES: dict[str, Recipe] = {
