@@ -114,6 +114,13 @@ def test_a_writer_may_make_the_file_anew(tmp_path):
     assert (tmp_path / "note.txt").read_text() == "whole"
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that even root can't write to")
+def test_where_nothing_can_be_written_the_error_names_the_file_that_was_asked_for():
+    with pytest.raises(OSError, match="x.png") as caught, atomic_path("/proc/self/x.png"):
+        pytest.fail("nothing can be written here")
+    assert caught.value.filename.endswith("/x.png")
+
+
 def test_a_folder_in_the_way_is_left_alone(tmp_path):
     (tmp_path / "note.txt").mkdir()
     with pytest.raises(StorageError, match=r"note\.txt is a folder"), atomic_path(tmp_path / "note.txt") as path:

@@ -65,6 +65,13 @@ def test_predict_writes_a_file_and_takes_one(model, aeon_data, tmp_path):
     assert [int(row["predicted"]) for row in rows] == expected.tolist()
 
 
+def test_predict_says_what_a_long_file_calls_its_cases(model, tmp_path):
+    rows = [f"{name},{value}" for name in ("pump 7", "pump 3") for value in range(9)]
+    (tmp_path / "long.csv").write_text("\n".join(["id,v", *rows]))
+    found = list(csv.DictReader(run("predict", model, tmp_path / "long.csv").stdout.splitlines()))
+    assert [(row["case"], row["name"]) for row in found] == [("0", "pump 7"), ("1", "pump 3")]
+
+
 def test_what_the_system_refuses_is_said_in_one_line(model, aeon_data, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "x.csv", tmp_path):

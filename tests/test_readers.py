@@ -755,7 +755,12 @@ BAD_TEXT = {
     "long csv with changing label": ("a.csv", "case,label,v\np,a,1\np,b,2\n", "line 3: label 'b' differs from 'a'"),
     "long csv with a short row": ("a.csv", "case,label,v\np,a\n", "line 2: found 2 cells, expected 3"),
     "long csv with a time twice": ("a.csv", "case,time,v\np,0,1\np,0,2\n", "line 2: .* same time twice"),
-    "long csv with a word": ("a.csv", "case,time,v\np,0,x\n", "line 2: value 1 .* 'x'; expected a number.$"),
+    "long csv with a word": ("a.csv", "case,time,v\np,0,x\n", "line 2: column 'v' is 'x'; .* call .*: class, label"),
+    "long csv with a column of words": (
+        "a.csv",
+        "case,time,label,v,site\np,0,a,1,Paris\n",
+        "line 2: column 'site' is 'Paris'; expected a number. A column that is no channel must be removed.$",
+    ),
     "long csv with an unnamed time": (
         "a.csv",
         "case,when,v\np,2024-02-01,1\n",
@@ -917,6 +922,14 @@ def test_the_examples_of_the_guide_read(tmp_path, section, suffix, n_cases, n_ch
     example = guide.split(f"## {section}\n")[1].split("```text\n")[1].split("```")[0]
     dataset = load_file(save(tmp_path, f"a.{suffix}", example))
     assert (len(dataset), dataset.n_channels) == (n_cases, n_channels)
+
+
+def test_cases_of_a_long_file_keep_their_names_and_the_order_of_their_appearance(tmp_path):
+    text = "id,label,v\nq,b,3\n p ,a,1\nq,b,4\n p ,a,2\n"
+    data = load_file(save(tmp_path, "a.csv", text))
+    assert (data.case_names, data.y.tolist()) == (("q", "p"), ["b", "a"])
+    assert data.take([1]).case_names == ("p",)
+    assert load_file(save(tmp_path, "b.csv", "label,t0,t1\na,1,2\n")).case_names == ()
 
 
 def test_the_long_example_of_the_guide_reads(tmp_path):

@@ -207,6 +207,8 @@ def test_labels_regions_and_names_come_from_the_dataset(tmp_path):
     assert page.data["cases"]["regions"] == [[[3, 6], [8, 9]], [], [], []], "a region of everything is none"
     assert page.data["cases"]["names"] == ["a", "b", "c", "d"]
     assert Page(write_report(tmp_path / "r.html", e[[3, 1]])).data["cases"]["names"] == ["3", "1"]
+    named = dataclasses.replace(data, case_names=("w", "x", "y", "z"))
+    assert Page(write_report(tmp_path / "r.html", e, dataset=named)).data["cases"]["names"] == ["w", "x", "y", "z"]
 
 
 def test_a_true_class_that_the_model_does_not_know_is_shown_as_such(tmp_path):

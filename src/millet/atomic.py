@@ -38,7 +38,10 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffix is kept because many writers infer the format from it.
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
-    temporary.touch(exist_ok=False)
+    try:
+        temporary.touch(exist_ok=False)
+    except OSError as error:  # of the file that was asked for, not of one that nobody knows
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     try:
         if target.exists():
             shutil.copymode(target, temporary)

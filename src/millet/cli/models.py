@@ -123,13 +123,18 @@ def predict(
     cases = load_known_cases(source, path, split, classifier.classes_, no_labels=no_labels)
     probabilities = classifier.predict_proba(cases.X)
     predicted = classifier.classes_[probabilities.argmax(axis=1)]
-    header = ["case", "predicted", "probability", *(["label"] if cases.y is not None else [])]
-    header += [f"p_{label}" for label in classifier.classes_]
-    rows = [
-        [case, predicted[case], f"{row.max():.6g}", *([] if cases.y is None else [cases.y[case]])]
-        + [f"{value:.6g}" for value in row]
-        for case, row in enumerate(probabilities)
-    ]
+    columns: dict[str, Iterable[Any]] = {
+        "case": range(len(cases)),
+        **({"name": cases.case_names} if cases.case_names else {}),
+        "predicted": predicted,
+        "probability": [f"{row.max():.6g}" for row in probabilities],
+        **({"label": cases.y} if cases.y is not None else {}),
+        **{
+            f"p_{label}": [f"{value:.6g}" for value in probabilities[:, code]]
+            for code, label in enumerate(classifier.classes_)
+        },
+    }
+    header, rows = list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
     if out is None or str(out) == "-":
         _write_csv(sys.stdout, header, rows)
     else:

@@ -45,6 +45,8 @@ class Dataset:
         What to call each class in pictures and tables, in the order of `classes`; by default the labels.
     channel_names : tuple of str
         What to call each channel; empty where that is not known.
+    case_names : tuple of str
+        What to call each case; empty where they have only numbers.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Dataset:
     source: str = ""
     class_names: tuple[str, ...] = ()
     channel_names: tuple[str, ...] = ()
+    case_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (isinstance(self.X, np.ndarray) and self.X.ndim == 3):
@@ -87,6 +90,7 @@ class Dataset:
             ("relevant", None if self.relevant is None else self.relevant.shape, (len(self), longest)),
             ("class_names", (len(self.class_names),), (len(self.classes),)),
             ("channel_names", (len(self.channel_names),) if self.channel_names else None, (self.n_channels,)),
+            ("case_names", (len(self.case_names),) if self.case_names else None, (len(self),)),
         ):
             if found not in (None, wanted):
                 raise ParameterError(
@@ -117,6 +121,7 @@ class Dataset:
             source=self.source,
             class_names=self.class_names,
             channel_names=self.channel_names,
+            case_names=tuple(self.case_names[case] for case in chosen) if self.case_names else (),
         )
 
     @property

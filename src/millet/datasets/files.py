@@ -241,4 +241,5 @@ def _dataset(
         source=str(path),
         class_names=tuple(by_key.get(label_key(str(label)), str(label)) for label in classes) if by_key else (),
         channel_names=tuple(contents.channel_names),
+        case_names=tuple(contents.case_names),
     )

@@ -68,7 +68,7 @@ def write_report(
     title : str, optional
         By default the dataset's name.
     case_names : sequence, optional
-        What to call the cases; by default their numbers, `explanation.cases`.
+        What to call the cases; by default what the dataset calls them, else their numbers, `explanation.cases`.
 
     Returns
     -------
@@ -121,6 +121,7 @@ class _Content:
                 )
         if dataset is not None:
             check_same_cases(explanation, dataset.X)
+            names = (dataset.case_names or None) if names is None else names
         self.explanation = explanation
         numbers = explanation.cases.tolist()
         if names is None and numbers != list(range(explanation.n_cases)):

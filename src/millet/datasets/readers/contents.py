@@ -41,6 +41,8 @@ class Contents:
         What to call a class, by its label; empty where the file does not say.
     channel_names : sequence of str
         What the file calls its channels; empty where it does not say.
+    case_names : sequence of str
+        What the file calls its cases; empty where it does not say.
     """
 
     X: Series
@@ -49,6 +51,7 @@ class Contents:
     relevant: NDArray[np.bool_] | None = None
     class_names: Mapping[str, str] = field(default_factory=dict)
     channel_names: Sequence[str] = ()
+    case_names: Sequence[str] = ()
 
 
 def stack_cases(blocks: list[Floats]) -> Series:

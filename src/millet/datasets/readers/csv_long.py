@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from millet.datasets.readers.columns import TIME_NAMES, find_label, find_time, folded, is_index, named
+from millet.datasets.readers.columns import (
+    LABEL_NAMES,
+    TIME_NAMES,
+    find_label,
+    find_time,
+    folded,
+    is_index,
+    named,
+)
 from millet.datasets.readers.contents import Contents, Floats, check_values, stack_cases
 from millet.datasets.readers.numbers import MISSING_OR_EMPTY, parse_number, parse_row, shorten
 from millet.errors import DatasetFormatError
@@ -54,8 +62,8 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list
     channels = [column for column in range(len(names)) if column not in special and not is_index(names, column)]
     if not channels:
         raise DatasetFormatError(file, "names no channel; expected a column of values for each.", 1)
-    hint = f" If it is the time, call its column one of: {', '.join(sorted(TIME_NAMES))}."
-    hint = hint if time_column is None else ""
+    titles = [header[channel].strip() for channel in channels]
+    hint = _hint(is_labelled=label_column is not None, is_timed=time_column is not None)
     cases: dict[str, _Case] = {}
     parse_time: Callable[[str], float] | None = None
     for line, cells in records:
@@ -69,15 +77,25 @@ def read_long(file: Path, records: Iterator[tuple[int, list[str]]], header: list
             raise DatasetFormatError(
                 file, f"label {shorten(label)} differs from {shorten(case.label)} on line {case.line}.", line
             )
-        case.rows.append(parse_row([cells[channel] for channel in channels], MISSING_OR_EMPTY, file, line, hint))
+        values = [cells[channel] for channel in channels]
+        case.rows.append(parse_row(values, MISSING_OR_EMPTY, file, line, hint, titles))
         if time_column is not None:
             parse_time = parse_time or _time_parser(cells[time_column])
             case.times.append(_time(file, line, cells[time_column], parse_time))
-    titles = [header[channel].strip() for channel in channels]
-    return _contents(file, list(cases.values()), titles, label_column is not None, time_column is not None)
+    return _contents(file, cases, titles, label_column is not None, time_column is not None)
 
 
-def _contents(file: Path, cases: list[_Case], titles: list[str], is_labelled: bool, is_timed: bool) -> Contents:
+def _hint(*, is_labelled: bool, is_timed: bool) -> str:
+    """Say what a column of something else than numbers may be."""
+    absent = [("label", LABEL_NAMES)] * (not is_labelled) + [("time", TIME_NAMES)] * (not is_timed)
+    hints = [f" If it is the {what}, call its column one of: {', '.join(sorted(names))}." for what, names in absent]
+    return "".join(hints) + " A column that is no channel must be removed."
+
+
+def _contents(
+    file: Path, by_name: dict[str, _Case], titles: list[str], is_labelled: bool, is_timed: bool
+) -> Contents:
+    cases = list(by_name.values())
     if not cases:
         raise DatasetFormatError(file, "holds a header only; expected at least one row of data.")
     if not is_timed and all(len(case.rows) == 1 for case in cases):
@@ -98,7 +116,11 @@ def _contents(file: Path, cases: list[_Case], titles: list[str], is_labelled: bo
         blocks.append(series[None])
     labels = [case.label for case in cases] if is_labelled else None
     return Contents(
-        X=stack_cases(blocks), labels=labels, lines=[case.line for case in cases], channel_names=named(titles)
+        X=stack_cases(blocks),
+        labels=labels,
+        lines=[case.line for case in cases],
+        channel_names=named(titles),
+        case_names=list(by_name),
     )
 
 

@@ -6,7 +6,7 @@ Blocks of plain numbers go to the fast parser in `plain`, which gives the same n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import final
 
 import numpy as np
@@ -71,8 +71,15 @@ def parse_number(token: str, missing: frozenset[str]) -> float:
     return float(token)
 
 
-def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: int, hint: str = "") -> Floats:
-    """Return the numbers of one channel, or say which value is not a number.
+def parse_row(
+    tokens: Iterable[str],
+    missing: frozenset[str],
+    file: File,
+    line: int,
+    hint: str = "",
+    columns: Sequence[str] = (),
+) -> Floats:
+    """Return the numbers of a row, or say which value is not a number.
 
     Parameters
     ----------
@@ -84,10 +91,12 @@ def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: 
         Where they are, for the message.
     hint : str
         What else the value might be, for the end of the message.
+    columns : sequence of str
+        What the file calls the values, where each has a name of its own.
 
     Returns
     -------
-    ndarray of shape (n_timepoints,)
+    ndarray of shape (n_values,)
 
     Examples
     --------
@@ -100,10 +109,9 @@ def parse_row(tokens: Iterable[str], missing: frozenset[str], file: File, line: 
             values.append(parse_number(token, missing))
         except ValueError:
             point = ", with a decimal point" if DECIMAL_COMMA.fullmatch(token.strip()) else ""
+            which = f"column {shorten(columns[len(values)])}" if columns else f"value {len(values) + 1} of the series"
             raise DatasetFormatError(
-                file,
-                f"value {len(values) + 1} of the series is {shorten(token)}; expected a number{point}.{hint}",
-                line,
+                file, f"{which} is {shorten(token)}; expected a number{point}.{hint}", line
             ) from None
     return np.array(values, dtype=np.float64)
 
