@@ -29,6 +29,7 @@ from millet.errors import LabelError, MilletError, ParameterError, UnknownNameEr
 from millet.explanation import Explanation
 from millet.plots.decimation import cell_edges, decimate, runs, strongest_by_column
 from millet.plots.palettes import PALETTES
+from millet.plots.panels import share_text
 
 QUICK = settings(max_examples=60, deadline=None)
 
@@ -127,6 +128,48 @@ def test_the_title_says_what_was_predicted_and_whether_it_is_right(label, title)
     assert title_of(plots.plot_explanation(TOY, label=label).axes[0]) == title
 
 
+LONG_NAMES = tuple(f"Walking upstairs while carrying a heavy suitca {code}" for code in range(7))
+
+
+def width_of_title(ax: Axes) -> tuple[float, float]:
+    """Return where a title begins and ends, in pixels."""
+    extent = ax._left_title.get_window_extent()
+    return extent.x0, extent.x1
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [
+        plots.plot_explanation,
+        plots.plot_heatmap_classes,
+        lambda e, label: plots.plot_false_negative(e, 0, e.series[0], [True, False, False], label=label),
+    ],
+)
+def test_the_verdict_stays_in_the_picture_however_long_the_names(plot):
+    figure = plot(make(np.ones((1, 7, 3)), class_names=LONG_NAMES), label=2)
+    figure.draw_without_rendering()
+    top = figure.axes[0]
+    assert width_of_title(top)[1] < figure.bbox.x1
+    assert title_of(top).endswith("a 2 (wrong)")
+    if legend := top.get_legend():
+        assert width_of_title(top)[1] < legend.get_window_extent().x0
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(1.0, "100.0%"), (0.99951, "> 99.9%"), (0.9994, "99.9%"), (0.0006, "0.1%"), (1e-9, "< 0.1%"), (0.0, "0.0%")],
+)
+def test_only_what_is_certain_is_called_certain(share, text):
+    assert share_text(share) == text
+
+
+def test_almost_certain_predictions_are_not_called_certain_in_any_picture():
+    e = make(np.ones((1, 2, 4)), logits=[[0.0, 10.0]])
+    assert title_of(plots.plot_explanation(e).axes[0]) == "Predicted: 1 (> 99.9%)"
+    assert [title_of(ax) for ax in plots.plot_class_scores(e).axes] == ["0 (< 0.1%)", "1 (> 99.9%, predicted)"]
+    assert title_of(plots.plot_comparison({"model": e}).axes[1]) == "model: 1 (> 99.9%)"
+
+
 def test_the_relevant_region_is_shaded_to_the_edges_of_its_timepoints():
     figure = plots.plot_explanation(TOY, relevant=[True, False, True, True])
     np.testing.assert_allclose(regions_of(figure.axes[0]), [(-0.5, 0.5), (1.5, 3.5)])
@@ -163,6 +206,23 @@ def test_missing_values_are_gaps_and_a_lonely_value_is_a_dot():
     assert dots.get_linestyle() == "None"
 
 
+def test_a_channel_without_values_says_so_and_has_no_axis():
+    series = np.array([[[1.0, 2, 3, 4], [np.nan] * 4]])
+    e = make(np.ones((1, 2, 4)), series=series)
+    first, second, _, first_over, second_over = plots.plot_explanation(e).axes
+    for ax in (
+        second,
+        second_over,
+        plots.plot_heatmap_classes(e).axes[1],
+        *plots.plot_examples(series[:, 1:], [0]).axes,
+    ):
+        assert [text.get_text() for text in ax.texts] == ["no value was observed"]
+        assert len(ax.get_yticks()) == 0
+    for ax in (first, first_over, *plots.plot_examples(series, [0]).axes):
+        assert len(ax.texts) == 0
+        assert len(ax.get_yticks()) > 0
+
+
 def test_every_channel_has_its_two_panels_in_order():
     series = np.arange(12.0).reshape(1, 3, 4)
     axes = plots.plot_explanation(make(np.ones((1, 2, 4)), series=series)).axes
@@ -186,6 +246,13 @@ def test_names_of_many_channels_do_not_run_into_each_other():
     figure.draw_without_rendering()
     boxes = [ax.yaxis.label.get_window_extent() for ax in figure.axes[:20]]
     assert not any(upper.overlaps(lower) for upper, lower in itertools.pairwise(boxes))
+
+
+def test_labels_of_channels_all_run_the_same_way():
+    axes = plots.plot_explanation(make(np.ones((1, 2, 4)), series=np.zeros((1, 24, 4)))).axes
+    assert {ax.yaxis.label.get_rotation() for ax in axes[:24] + axes[25:]} == {0}
+    axes = plots.plot_explanation(make(np.ones((1, 2, 4)), series=np.zeros((1, 2, 4)))).axes
+    assert {ax.yaxis.label.get_rotation() for ax in axes} == {90}
 
 
 def test_given_axes_are_drawn_on_and_no_figure_is_made():
@@ -215,6 +282,19 @@ def test_dates_are_shown_as_dates():
     assert "2024-Jan" in figure.axes[-1].xaxis.get_major_formatter().get_offset()
     ((left, right),) = regions_of(figure.axes[0])
     assert right - left == pytest.approx(2)
+
+
+@pytest.mark.parametrize("n_timepoints", [1, 2, 3, 6, 17, 29, 150])
+def test_whole_timepoints_have_whole_ticks(n_timepoints):
+    ax = plots.plot_explanation(make(np.ones((1, 2, n_timepoints)))).axes[-1]
+    ticks = [tick for tick in ax.get_xticks() if -0.5 <= tick <= n_timepoints - 0.5]
+    assert ticks
+    assert all(tick == round(tick) for tick in ticks)
+
+
+def test_a_time_axis_in_fractions_keeps_its_ticks():
+    ax = plots.plot_explanation(make(np.ones((1, 2, 4)), time=np.arange(4) / 4)).axes[-1]
+    assert any(tick != round(tick) for tick in ax.get_xticks())
 
 
 def test_a_case_of_one_timepoint_can_be_drawn():
@@ -275,6 +355,29 @@ def test_the_combined_heatmap_has_a_row_per_class_from_top_to_bottom_on_one_scal
     assert [text.get_text() for text in bottom.get_yticklabels()] == ["2", "0", "1"]
     assert bottom.get_yticks()[0] > bottom.get_yticks()[-1]
     assert len(regions_of(top)) == 1
+
+
+def test_long_names_of_rows_do_not_move_the_labels_of_the_series():
+    figure = plots.plot_heatmap_classes(make(np.ones((1, 7, 4)), class_names=LONG_NAMES))
+    figure.draw_without_rendering()
+    top = figure.axes[0]
+    assert top.bbox.x0 - top.yaxis.label.get_window_extent().x1 < figure.dpi / 2  # half an inch, for the ticks
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [
+        plots.plot_class_scores,
+        lambda e: plots.plot_examples(np.ones((7, 1, 4)), np.arange(7), e.class_names, n_columns=3),
+    ],
+)
+def test_long_titles_of_neighbours_do_not_meet(plot):
+    figure = plot(make(np.ones((1, 7, 4)), class_names=LONG_NAMES))
+    figure.draw_without_rendering()
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    for left, right in itertools.combinations([ax._left_title.get_window_extent() for ax in shown], 2):
+        assert not left.overlaps(right)
+    assert all(width_of_title(ax)[1] < figure.bbox.x1 for ax in shown)
 
 
 @pytest.mark.parametrize("plot", [plots.plot_class_scores, plots.plot_heatmap_classes])

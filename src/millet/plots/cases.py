@@ -6,14 +6,24 @@ Out: `OneCase`, and its channels drawn; read by `millet.plots.evidence` and `mil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from millet.explanation import Explanation
-from millet.plots.panels import LONGEST_NAME, check_relevant, draw_region, draw_series, plain_text, style
+from millet.plots.panels import (
+    LONGEST_NAME,
+    check_relevant,
+    draw_region,
+    draw_series,
+    plain_text,
+    say_if_unobserved,
+    share_text,
+    style,
+    write_beside,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,20 +78,33 @@ class OneCase:
         """Return one bool for each of the case's own timepoints."""
         return check_relevant(relevant, self.length, self.explanation.n_timepoints)
 
-    def title(self, label: Any) -> str:
-        """Return what was predicted, with its probability and, if known, whether it is right."""
-        title = f"Predicted: {self.name(self.predicted)} ({self.probabilities[self.predicted]:.1%})"
-        if label is None:
-            return title
-        true = self.code(label)
-        return f"{title}  ·  true: {self.name(true)} ({'right' if true == self.predicted else 'wrong'})"
+    def title(self, label: Any) -> Callable[[int], str]:
+        """Return what writes the title, given a limit for its names.
 
-    def channel_label(self, channel: int) -> str:
-        """Return what to write beside the panel of a channel."""
-        name = self.explanation.channel_names[channel]
-        if name != str(channel):
-            return plain_text(name, LONGEST_LABEL)
-        return "value" if len(self.series) == 1 else f"ch. {channel}"
+        It says what was predicted, with its probability and, if known, whether it is right.
+        """
+        true = None if label is None else self.code(label)
+
+        def write(limit: int) -> str:
+            title = f"Predicted: {self.said(self.predicted, limit)}"
+            if true is None:
+                return title
+            return f"{title}  ·  true: {self.name(true, limit)} ({'right' if true == self.predicted else 'wrong'})"
+
+        return write
+
+    def said(self, code: int, limit: int) -> str:
+        """Return what to call a class, with its probability."""
+        return f"{self.name(code, limit)} ({share_text(self.probabilities[code])})"
+
+    @property
+    def channel_labels(self) -> list[str]:
+        """What to write beside the panels of the channels."""
+        unnamed = "value" if len(self.series) == 1 else "ch. {}"
+        return [
+            unnamed.format(channel) if name == str(channel) else plain_text(name, LONGEST_LABEL)
+            for channel, name in enumerate(self.explanation.channel_names)
+        ]
 
 
 def draw_channels(axes: Sequence[Axes], one: OneCase, region: NDArray[np.bool_] | None) -> None:
@@ -90,4 +113,6 @@ def draw_channels(axes: Sequence[Axes], one: OneCase, region: NDArray[np.bool_] 
         if region is not None:
             draw_region(ax, one.time, region)
         draw_series(ax, one.time, one.series[channel])
-        style(ax, one.time, one.channel_label(channel), show_time=False)
+        say_if_unobserved(ax, one.series[channel])
+        style(ax, one.time, "", show_time=False)
+    write_beside(axes, one.channel_labels)

@@ -7,6 +7,7 @@ Out: matplotlib figures; see `millet.plots`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,26 @@ from millet.explanation import Explanation
 from millet.plots.cases import WIDTH, OneCase, draw_channels
 from millet.plots.figures import figure_or_new
 from millet.plots.palettes import find_palette
-from millet.plots.panels import NORMAL, SMALL, draw_heatmap, draw_scores, style, symmetric_limit
+from millet.plots.panels import (
+    NORMAL,
+    SMALL,
+    draw_heatmap,
+    draw_scores,
+    inches_of,
+    share_text,
+    style,
+    symmetric_limit,
+    text_width,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
 MOST_CLASSES = 10
+# In inches: between the names of rows and their panel, and around the figure.
+AROUND_NAMES = 0.25
 
 
 def _chosen_classes(one: OneCase, classes: Sequence[Any] | None) -> list[int]:
@@ -76,14 +90,14 @@ def plot_class_scores(
             first, last = number % n_columns == 0, number + n_columns >= len(codes)
             style(ax, one.time, "score" if first else "", show_time=last)
             weight = "bold" if code == one.predicted else "normal"
-            ax.set_title(_class_title(one, code), fontsize=SMALL, loc="left", fontweight=weight)
+            write_title(ax, partial(_class_title, one, code), SMALL, weight=weight)
         canvas.align_ylabels()
     return canvas
 
 
-def _class_title(one: OneCase, code: int) -> str:
+def _class_title(one: OneCase, code: int, limit: int) -> str:
     predicted = ", predicted" if code == one.predicted else ""
-    return f"{one.name(code)} ({one.probabilities[code]:.1%}{predicted})"
+    return f"{one.name(code, limit)} ({share_text(one.probabilities[code])}{predicted})"
 
 
 def plot_heatmap_classes(
@@ -126,7 +140,10 @@ def plot_heatmap_classes(
         ratios = [channel_height] * n_channels + [rows]
         *tops, bottom = canvas.subplots(len(ratios), 1, sharex=True, height_ratios=ratios)
         draw_channels(tops, one, region)
-        tops[0].set_title(title, fontsize=NORMAL, loc="left")
+        # A layout moves the panels to the right of the longest name; that of the predicted class is bold.
+        names = max(text_width(one.name(code), SMALL, "bold") for code in codes)
+        room = min(inches_of(tops[0]), inches_of(canvas) - names - AROUND_NAMES)
+        write_title(tops[0], title, NORMAL, width=room)
         shown = one.scores[codes]
         mesh = draw_heatmap(bottom, one.time, shown, colors, limit=symmetric_limit(shown))
         style(bottom, one.time, "", show_time=True)
@@ -135,7 +152,7 @@ def plot_heatmap_classes(
         bar.set_label("refutes  ←  score  →  supports", fontsize=SMALL)
         bar.ax.tick_params(labelsize=SMALL)
         bar.outline.set_linewidth(0.6)
-        canvas.align_ylabels()
+        canvas.align_ylabels(tops)
     return canvas
 
 

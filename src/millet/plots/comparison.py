@@ -6,7 +6,7 @@ Out: matplotlib figures; see `millet.plots`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,10 @@ from millet.plots.panels import (
     SMALL,
     draw_heatmap,
     draw_series,
-    inches_of,
-    longest_that_fits,
     plain_text,
+    say_if_unobserved,
     style,
+    write_title,
 )
 
 if TYPE_CHECKING:
@@ -111,14 +111,14 @@ def plot_comparison(
         _draw_all_channels(left, first)
         style(left, first.time, "value", show_time=True)
         if label is not None:
-            _write_title(left, lambda limit: f"True: {first.name(first.code(label), limit)}", NORMAL)
+            write_title(left, lambda limit: f"True: {first.name(first.code(label), limit)}", NORMAL)
         for place, (name, one) in enumerate(cases.items()):
             ax = canvas.add_subplot(grid[place, 1])
             code = one.predicted if target is None else one.code(target)
             draw_heatmap(ax, one.time, one.scores[code], colors)
             _draw_all_channels(ax, one, halo=True)
             style(ax, one.time, "", show_time=place == len(cases) - 1)
-            _write_title(ax, partial(_said, name, one, code), SMALL)
+            write_title(ax, partial(_said, name, one, code), SMALL)
         if curves:
             _draw_curves(canvas, grid[:, 2], curves, ylabel)
     return canvas
@@ -138,15 +138,11 @@ def _draw_curves(canvas: FigureBase, cell: SubplotSpec, curves: Mapping[str, Arr
 
 
 def _said(name: str, one: OneCase, code: int, limit: int) -> str:
-    return f"{plain_text(name, limit)}: {one.name(code, limit)} ({one.probabilities[code]:.1%})"
-
-
-def _write_title(ax: Axes, write: Callable[[int], str], size: float) -> None:
-    """Write as much as fits above the panel: a longer title would run into the labels beside it."""
-    ax.set_title(longest_that_fits(write, size, inches_of(ax)), fontsize=size, loc="left")
+    return f"{plain_text(name, limit)}: {one.said(code, limit)}"
 
 
 def _draw_all_channels(ax: Axes, one: OneCase, *, halo: bool = False) -> None:
     """Draw the channels over one another: there is no room for them side by side."""
     for channel, values in enumerate(one.series):
         draw_series(ax, one.time, values, color=CHANNELS[channel % len(CHANNELS)], halo=halo)
+    say_if_unobserved(ax, one.series)

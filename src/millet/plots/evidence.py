@@ -6,7 +6,7 @@ Out: matplotlib figures; see `millet.plots`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +17,26 @@ from millet.explanation import Explanation
 from millet.plots.cases import WIDTH, OneCase, draw_channels
 from millet.plots.figures import figure_or_new
 from millet.plots.palettes import FAINT, Palette, find_palette
-from millet.plots.panels import NORMAL, SMALL, draw_heatmap, draw_region, draw_scores, draw_series, style
+from millet.plots.panels import (
+    NORMAL,
+    SMALL,
+    draw_heatmap,
+    draw_region,
+    draw_scores,
+    draw_series,
+    inches_of,
+    say_if_unobserved,
+    style,
+    write_beside,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+# The width in inches of the legend beside the title of a missed case.
+LEGEND = 0.9
 
 
 def plot_explanation(
@@ -101,23 +116,25 @@ def _fill_explanation(
     axes: list[Axes],
     one: OneCase,
     code: int,
-    title: str,
+    title: Callable[[int], str],
     region: NDArray[np.bool_] | None,
     palette: Palette,
 ) -> None:
     n_channels = len(one.series)
-    axes[0].set_title(title, fontsize=NORMAL, loc="left")
+    write_title(axes[0], title, NORMAL)
     draw_channels(axes[:n_channels], one, region)
     middle = axes[n_channels]
     draw_scores(middle, one.time, one.scores[code], palette)
     style(middle, one.time, "score", show_time=False)
-    middle.set_title(f"Evidence for {one.name(code)}", fontsize=SMALL, loc="left")
+    write_title(middle, lambda limit: f"Evidence for {one.name(code, limit)}", SMALL)
     bottom = axes[n_channels + 1 :]
     bottom[0].set_title(f"Series over its evidence: {palette.legend}", fontsize=SMALL, loc="left")
     for channel, ax in enumerate(bottom):
         draw_heatmap(ax, one.time, one.scores[code], palette)
         draw_series(ax, one.time, one.series[channel], halo=True)
-        style(ax, one.time, one.channel_label(channel), show_time=ax is bottom[-1])
+        say_if_unobserved(ax, one.series[channel])
+        style(ax, one.time, "", show_time=ax is bottom[-1])
+    write_beside(bottom, one.channel_labels)
 
 
 def plot_false_negative(
@@ -165,7 +182,7 @@ def plot_false_negative(
         for ax, values in zip(panels, base, strict=False):
             draw_series(ax, one.time, values, color=FAINT, label="original", linewidth=1.2)
         draw_channels(panels[:n_channels], one, region)
-        panels[0].set_title(title, fontsize=NORMAL, loc="left")
+        write_title(panels[0], title, NORMAL, width=inches_of(panels[0]) - LEGEND)
         panels[0].legend(fontsize=SMALL, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderpad=0)
         for ax, code, role in zip(panels[n_channels:], (one.predicted, true), ("predicted", "true"), strict=True):
             if region is not None:

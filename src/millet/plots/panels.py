@@ -6,7 +6,7 @@ Out: artists on the axes that was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from millet.plots.palettes import FAINT, INK, REGION, Palette
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
+    from matplotlib.figure import FigureBase
 
 SMALL = 8
 NORMAL = 9.5
@@ -42,7 +43,7 @@ def plain_text(text: str, limit: int = LONGEST_NAME) -> str:
     return ("\u200b" if line.startswith("_") else "") + line.replace("$", r"\$")
 
 
-def text_width(text: str, size: float) -> float:
+def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return how many inches wide a line is, in matplotlib's font.
 
     Examples
@@ -54,7 +55,8 @@ def text_width(text: str, size: float) -> float:
     from matplotlib.textpath import text_to_path
 
     # Not as mathematics: `plain_text` has taken care that there is none.
-    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return float(width) / INCH
 
 
@@ -70,11 +72,35 @@ def longest_that_fits(write: Callable[[int], str], size: float, width: float) ->
     return next((text for text in texts if text_width(text, size) <= width), write(SHORTEST_NAME))
 
 
-def inches_of(ax: Axes) -> float:
-    """Return the width of the axes in inches."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return float(ax.bbox.width / figure.dpi)
+def share_text(share: float) -> str:
+    """Return a share as percent; what is almost certain is not called certain, nor the improbable impossible.
+
+    Examples
+    --------
+    >>> [share_text(share) for share in (1, 0.9999, 0.731, 0.0001, 0)]
+    ['100.0%', '> 99.9%', '73.1%', '< 0.1%', '0.0%']
+    """
+    text = f"{share:.1%}"
+    if text == "100.0%" and share < 1:
+        return "> 99.9%"
+    if text == "0.0%" and share > 0:
+        return "< 0.1%"
+    return text
+
+
+def inches_of(part: Axes | FigureBase) -> float:
+    """Return the width of an axes or a figure in inches."""
+    whole = part.get_figure(root=True)
+    assert whole is not None
+    return float(part.bbox.width / whole.dpi)  # type: ignore[union-attr]
+
+
+def write_title(
+    ax: Axes, write: Callable[[int], str], size: float, *, weight: str = "normal", width: float | None = None
+) -> None:
+    """Write as much as fits above the panel, or in `width` inches: a longer title would run into its neighbours."""
+    title = longest_that_fits(write, size, inches_of(ax) if width is None else width)
+    ax.set_title(title, fontsize=size, loc="left", fontweight=weight)
 
 
 def positions(time: NDArray[Any]) -> NDArray[np.float64]:
@@ -108,7 +134,7 @@ def style(ax: Axes, time: NDArray[Any], label: str, *, show_time: bool) -> None:
     """Give the panel its limits, its label and quiet spines."""
     edges = cell_edges(positions(time))
     ax.set_xlim(edges[0], edges[-1])
-    _write_beside(ax, label)
+    write_beside([ax], [label])
     ax.tick_params(labelsize=SMALL, labelbottom=show_time, length=2.5, width=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_linewidth(0.6)
@@ -120,18 +146,25 @@ def style(ax: Axes, time: NDArray[Any], label: str, *, show_time: bool) -> None:
         formatter = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_formatter(formatter)
         ax.xaxis.get_offset_text().set_fontsize(SMALL)
+    elif (time == np.floor(time)).all():
+        from matplotlib.ticker import AutoLocator
+
+        whole = AutoLocator()
+        # One is enough: a case may be a single timepoint.
+        whole.set_params(integer=True, min_n_ticks=1)
+        ax.xaxis.set_major_locator(whole)
     if show_time:
         ax.set_xlabel("time", fontsize=SMALL)
 
 
-def _write_beside(ax: Axes, label: str) -> None:
-    """Write a label up the side of the panel, or across where it is longer than the panel is high."""
-    whole = ax.get_figure(root=True)
+def write_beside(axes: Sequence[Axes], labels: Sequence[str]) -> None:
+    """Write labels up the sides of panels, or all of them across where one is longer than its panel is high."""
+    whole = axes[0].get_figure(root=True)
     assert whole is not None
-    if text_width(label, SMALL) <= ax.bbox.height / whole.dpi:
-        ax.set_ylabel(label, fontsize=SMALL)
-    else:
-        ax.set_ylabel(label, fontsize=SMALL, rotation="horizontal", ha="right", va="center")
+    fit = all(text_width(label, SMALL) <= ax.bbox.height / whole.dpi for ax, label in zip(axes, labels, strict=True))
+    turn: dict[str, Any] = {} if fit else {"rotation": "horizontal", "ha": "right", "va": "center"}
+    for ax, label in zip(axes, labels, strict=True):
+        ax.set_ylabel(label, fontsize=SMALL, **turn)
 
 
 def draw_series(
@@ -163,6 +196,26 @@ def draw_series(
     lonely = observed[1:-1] & ~observed[:-2] & ~observed[2:]
     if lonely.any():
         ax.plot(x[lonely], values[lonely], ".", color=color, markersize=2.5)
+
+
+def say_if_unobserved(ax: Axes, values: NDArray[Any]) -> None:
+    """Say so where a panel has no value to show: its axis would be an invention."""
+    from matplotlib.patheffects import withStroke
+
+    if not np.isnan(values).all():
+        return
+    ax.set_yticks([])
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    ax.annotate(
+        "no value was observed",
+        (0.5, 0.5),
+        xycoords="axes fraction",
+        ha="center",
+        va="center",
+        fontsize=SMALL,
+        color=INK,
+        path_effects=halo,
+    )
 
 
 def draw_region(ax: Axes, time: NDArray[Any], relevant: NDArray[np.bool_]) -> None:

@@ -7,6 +7,7 @@ Out: matplotlib figures; see `millet.plots`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from millet.errors import LabelError, ParameterError
 from millet.plots.figures import figure_or_new
 from millet.plots.palettes import CHANNELS
-from millet.plots.panels import SMALL, check_relevant, draw_region, draw_series, plain_text, style
+from millet.plots.panels import (
+    SMALL,
+    check_relevant,
+    draw_region,
+    draw_series,
+    plain_text,
+    say_if_unobserved,
+    style,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +94,7 @@ def plot_examples(
             region = check_relevant(None if relevant is None else relevant[first], series.shape[1], longest)
             bottom = number + n_columns >= len(classes)
             _draw_example(ax, series, region, show_time=bottom)
-            ax.set_title(plain_text(names[number]), fontsize=SMALL + 1, loc="left")
+            write_title(ax, partial(plain_text, names[number]), SMALL + 1)
     return canvas
 
 
@@ -94,6 +104,7 @@ def _draw_example(ax: Axes, series: NDArray[Any], relevant: NDArray[np.bool_] | 
         draw_region(ax, time, relevant)
     for channel, values in enumerate(series):
         draw_series(ax, time, values, color=CHANNELS[channel % len(CHANNELS)])
+    say_if_unobserved(ax, series)
     style(ax, time, "", show_time=show_time)
     ax.tick_params(labelbottom=True)
 
