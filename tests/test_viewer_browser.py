@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import shutil
+from decimal import Decimal
 from urllib.parse import quote
 
 import numpy as np
@@ -225,6 +226,12 @@ def test_the_list_sorts_by_any_column(visit, report, explanation):
     assert page.locator('[data-key="confidence"]').get_attribute("aria-sort") == "ascending"
 
 
+def test_the_list_rounds_probabilities_as_the_verdict_does(visit, report, explanation):
+    page = visit(report)
+    shown = [page.locator(f"#row-{case} .number").inner_text() for case in range(8)]
+    assert shown == [f"{share:.0%}" for share in explanation.probabilities.max(axis=1)[:8]]
+
+
 def test_a_click_opens_a_case_and_the_address_follows(visit, report, explanation):
     page = visit(report)
     page.click("#row-5")
@@ -272,7 +279,7 @@ def test_another_class_shows_other_evidence(visit, report, explanation):
     assert page.get_by_role("radio", name="calm").get_attribute("aria-checked") == "true"
     assert picture_of(page) != before
     logit = explanation.logits[4, 0]
-    assert f"{logit:+.3g}".replace("-", "−") in page.locator("#sum").inner_text()
+    assert f"the logit {logit:+.4f}".replace("-", "−") in page.locator("#sum").inner_text()
     page.keyboard.press("ArrowRight")
     assert page.locator('.class[aria-checked="true"] span').inner_text() == "spike"
     assert page.evaluate("() => document.activeElement.textContent").startswith("spike")
@@ -537,6 +544,25 @@ def test_missing_values_are_gaps(visit, unequal):
     assert empty
 
 
+def test_a_channel_without_values_says_so_over_any_colour(visit, unequal):
+    page = visit(unequal[1], "#case=0")
+    settled(page)
+    written = page.evaluate(
+        """async () => {
+          const { chart } = await page;
+          const context = chart.picture.getContext("2d");
+          const written = [];
+          for (const name of ["strokeText", "fillText"]) {
+            context[name] = (text) => written.push([name, text, context.strokeStyle, context.fillStyle]);
+          }
+          chart.draw();
+          return written.filter(([, text]) => text === "no value was observed" || text === "channel 2");
+        }"""
+    )
+    assert [name for name, *_ in written] == ["strokeText", "fillText"] * 2
+    assert written[0][2:] == written[2][2:], "as channels are named"
+
+
 def test_sixty_classes_become_a_list_to_search(visit, tmp_path):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(2, 60, 50))
@@ -586,6 +612,58 @@ def test_one_unlabelled_case_of_one_timepoint_is_enough(visit, tmp_path):
     assert "evidence +1" in page.locator("#readout").inner_text()
     page.get_by_role("radio", name="yes").click()
     assert page.locator("#intervals").inner_text() == "No timepoint speaks for yes."
+
+
+def test_the_attention_of_a_single_timepoint_can_be_seen(visit, tmp_path):
+    e = millet.Explanation(
+        series=[[[4.0]]], lengths=[1], scores=[[[1.0], [0.0]]], logits=[[1.0, 0.0]], classes=["no", "yes"],
+        attention=[[0.5]],
+    )  # fmt: skip
+    page = visit(write_report(tmp_path / "r.html", e))
+    settled(page)
+    blue = page.evaluate(
+        """async () => {
+          const { chart } = await page;
+          const { top, height } = chart.layout.panels.find((panel) => panel.kind === "attention");
+          const context = chart.picture.getContext("2d");
+          const { data } = context.getImageData(chart.layout.left + 2, top + 2, chart.layout.inner - 4, height - 4);
+          return data.filter((value, i) => i % 4 === 2 && value > data[i - 2] + 60).length;
+        }"""
+    )
+    assert blue > 4
+
+
+def test_a_name_without_blanks_stays_in_the_page(visit, explanation, dataset, tmp_path):
+    names = ("a" * 300, "b" * 300, "c" * 300)
+    e = millet.Explanation(
+        series=explanation.series[:3], lengths=explanation.lengths[:3], scores=explanation.scores[:3],
+        logits=explanation.logits[:3], classes=[0, 1, 2], class_names=names,
+        contributions=explanation.scores[:3], bias=explanation.bias,
+    )  # fmt: skip
+    data = millet.Dataset(name="Long", X=e.series, y=np.array([0, 1, 2]), classes=np.arange(3))
+    page = visit(write_report(tmp_path / "r.html", e, dataset=data), viewport={"width": 700, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    for place in ("#verdict", "#sum", "#intervals", "#case-view"):
+        assert page.locator(place).evaluate("(place) => place.scrollWidth <= place.clientWidth"), place
+
+
+@pytest.mark.parametrize("n_classes", [3, 20])
+def test_the_cells_of_the_confusion_matrix_stand_in_straight_rows(visit, tmp_path, n_classes):
+    e = millet.Explanation(
+        series=np.zeros((9, 1, 5)), lengths=np.full(9, 5), scores=np.ones((9, n_classes, 5)),
+        logits=np.eye(n_classes)[np.arange(9) % 3], classes=np.arange(n_classes),
+    )  # fmt: skip
+    y = np.arange(9) % n_classes
+    data = millet.Dataset(name="Many", X=e.series, y=y, classes=np.arange(n_classes))
+    page = visit(write_report(tmp_path / "r.html", e, dataset=data))
+    rows = page.evaluate(
+        """() => [...document.querySelectorAll('#confusion tbody tr')].map((row) =>
+          [...row.querySelectorAll('td > *')].map((cell) => cell.getBoundingClientRect().top))"""
+    )
+    assert all(len(row) == n_classes and max(row) - min(row) < 0.5 for row in rows)
+    steps = np.diff([row[0] for row in rows])
+    assert steps.max() - steps.min() < 0.5
+    assert page.locator("#confusion thead tr").bounding_box()["height"] < 36, "short names need little room"
 
 
 @pytest.mark.slow
@@ -740,6 +818,52 @@ def test_every_moment_belongs_to_the_nearest_timepoint(laboratory, steps, moment
             assert abs(times[timepoint] - moment) == pytest.approx(np.abs(times - moment).min())
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    low=st.floats(-1e6, 1e6),
+    span=st.floats(1e-3, 1e6),
+    height=st.sampled_from([52, 64, 96, 250]),
+    wanted=st.sampled_from([2, 3, 4]),
+)
+def test_every_scale_has_at_least_two_numbers(laboratory, low, span, height, wanted):
+    texts = laboratory.evaluate(
+        """([low, high, height, wanted]) => {
+          const texts = [];
+          const panel = { top: 0, height };
+          const context = { fillText: (text) => texts.push(text) };
+          valueTicks(context, panel, { layout: { left: 58 }, colours: {} }, heights(panel, low, high), wanted);
+          return texts;
+        }""",
+        [low, low + span, height, wanted],
+    )
+    assert 2 <= len(set(texts)) == len(texts) <= 13
+
+
+@pytest.mark.parametrize("n_timepoints", [1, 2, 3, 6, 29])
+def test_whole_timepoints_have_whole_ticks(laboratory, n_timepoints):
+    ticks = laboratory.evaluate(
+        """(length) => {
+          const axis = new TimeAxis({ kind: "number", start: 0, step: 1 }, null);
+          const { step, ticks } = axis.ticks(axis.whole(length), 12);
+          return ticks.map((tick) => axis.format(tick, step));
+        }""",
+        n_timepoints,
+    )
+    assert ticks[0] == "0"
+    assert all(tick.isdigit() for tick in ticks)
+
+
+@settings(max_examples=60, deadline=None)
+@given(bias=st.floats(-1e4, 1e4), logit=st.floats(-1e4, 1e4))
+def test_the_sum_adds_up_as_it_is_read(laboratory, bias, logit):
+    texts = laboratory.evaluate("([bias, logit]) => formatSum(bias, logit)", [bias, logit])
+    mean, shown_bias, shown_logit = (Decimal(text.replace("−", "-")) for text in texts)
+    assert mean + shown_bias == shown_logit
+    size = max(abs(bias), abs(logit), abs(logit - bias))
+    assert float(shown_bias) == pytest.approx(bias, rel=0, abs=1e-3 * size + 1e-20)
+    assert float(shown_logit) == pytest.approx(logit, rel=0, abs=1e-3 * size + 1e-20)
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
@@ -752,6 +876,15 @@ def test_every_moment_belongs_to_the_nearest_timepoint(laboratory, steps, moment
         ("formatNumber(NaN)", "missing"),
         ("formatSigned(3)", "+3"),
         ("formatShare(0.99999)", "> 99.9%"),
+        ("formatShare(0.9994)", "99.9%"),
+        ("formatShare(0.00001)", "< 0.1%"),
+        ("formatShare(0)", "0.0%"),
+        ("formatShare(0.888, 0)", "89%"),
+        ("formatShare(0.994, 0)", "99%"),
+        ("formatShare(0.996, 0)", "> 99%"),
+        ("formatShare(1, 0)", "100%"),
+        ("formatSum(-1.003, -0.188).join(' ')", "+0.815 −1.003 −0.188"),
+        ("formatSum(0, 0).join(' ')", "0.000 0.000 0.000"),
         ("formatShare(1)", "100.0%"),
         ("formatShare(0.25)", "25.0%"),
         ("formatTick(0.30000000000000004, 0.1)", "0.3"),

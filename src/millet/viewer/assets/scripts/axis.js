@@ -23,6 +23,7 @@ class TimeAxis {
     this.start = start;
     this.step = step;
     this.moments = moments;
+    this.isWhole = (moments ?? [start, step]).every(Number.isInteger);
   }
 
   at(timepoint) {
@@ -69,7 +70,8 @@ class TimeAxis {
   ticks(view, wanted) {
     const rough = (view.end - view.start) / Math.max(1, wanted);
     const dateStep = () => DATE_STEPS.find((one) => one >= rough) ?? DATE_STEPS.at(-1);
-    const step = this.kind === "datetime" ? dateStep() : roundStep(rough);
+    const numberStep = () => Math.max(this.isWhole ? 1 : 0, roundStep(rough));
+    const step = this.kind === "datetime" ? dateStep() : numberStep();
     const ticks = [];
     for (let n = Math.ceil(view.start / step); n * step <= view.end && ticks.length < 100; n++) ticks.push(n * step);
     return { step, ticks };

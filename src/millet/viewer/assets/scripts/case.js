@@ -23,12 +23,10 @@ function showSum(one, code) {
     byId("sum").textContent = `The model's logit for ${className(code)} is ${formatSigned(logit)}.`;
     return;
   }
-  const bias = report.bias[code];
-  const mean = logit - bias; // that of the evidence here would differ by its rounding
-  const made = bias === 0 ? "is" : `and the bias ${formatSigned(bias)} make`;
+  const [mean, bias, sum] = formatSum(report.bias[code], logit);
+  const made = report.bias[code] === 0 ? "is" : `and the bias ${bias} make`;
   byId("sum").textContent =
-    `The mean evidence ${formatSigned(mean)} ${made} the logit ${formatSigned(logit)} for ${className(code)}: ` +
-    "nothing else went into it.";
+    `The mean evidence ${mean} ${made} the logit ${sum} for ${className(code)}: nothing else went into it.`;
 }
 
 /** List the stretches that hold most of the evidence of one sign; choosing one zooms to it. */

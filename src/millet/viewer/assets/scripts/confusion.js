@@ -17,7 +17,7 @@ class ConfusionMatrix {
     this.choose = choose;
     this.cells = [];
     const dense = report.nClasses > MOST_READABLE;
-    const corner = labelled ? "true ↓ predicted →" : "predicted →";
+    const corner = labelled ? "true ↓\npredicted →" : "predicted →";
     const head = element("tr", {}, element("td", { className: "corner", text: corner }));
     for (let code = 0; code < report.nClasses; code++) {
       const name = element("div", { text: dense ? "" : className(code) });

@@ -149,8 +149,7 @@ class CaseList {
       evidence: picture,
       truth: labelled && element("span", { text: className(report.cases.truth[index]) }),
       predicted: element("span", { text: className(report.cases.predicted[index]) }),
-      // Rounded down: what is almost certain is not called certain.
-      confidence: element("span", { className: "number", text: `${Math.floor(100 * report.cases.confidence[index] + 1e-9)}%` }),
+      confidence: element("span", { className: "number", text: formatShare(report.cases.confidence[index], 0) }),
       outcome: labelled && outcomeMark(isRight(index)),
     };
     row.append(...COLUMNS.map(({ key }) => cells[key]));

@@ -27,6 +27,15 @@ function formatScore(value) {
 /** Return evidence with its sign. */
 const formatSigned = (value) => (value > 0 ? "+" : "") + formatNumber(value);
 
+/** Return [mean, bias, logit], signed and with the same decimals, so that what is read adds up. */
+function formatSum(bias, logit) {
+  const largest = Math.max(Math.abs(bias), Math.abs(logit), Math.abs(logit - bias)) || 1;
+  const decimals = Math.min(20, Math.max(0, 3 - Math.floor(Math.log10(largest))));
+  const units = (value) => Math.round(value * 10 ** decimals);
+  const parts = [units(logit) - units(bias), units(bias), units(logit)];
+  return parts.map((part) => (part > 0 ? "+" : "") + (part / 10 ** decimals).toFixed(decimals).replace("-", "−"));
+}
+
 /** Return how many digits tell a number from others that are a step away. */
 const digitsFor = (value, step) => Math.ceil(Math.log10(Math.max(Math.abs(value), step) / step) + 1e-9) + 1;
 
@@ -55,11 +64,13 @@ function formatMoment(value, gap) {
   return String(Number(value.toPrecision(digits))).replace("-", "−");
 }
 
-/** Return a share as percent; what is almost certain is not called certain. */
-function formatShare(share) {
-  if (share > 0.999 && share < 1) return "> 99.9%";
-  if (share > 0 && share < 0.001) return "< 0.1%";
-  return `${(100 * share).toFixed(1)}%`;
+/** Return a share as percent; what is almost certain is not called certain, nor the improbable impossible. */
+function formatShare(share, decimals = 1) {
+  const percent = (100 * share).toFixed(decimals);
+  const least = 10 ** -decimals;
+  if (Number(percent) === 100 && share < 1) return `> ${(100 - least).toFixed(decimals)}%`;
+  if (Number(percent) === 0 && share > 0) return `< ${least.toFixed(decimals)}%`;
+  return `${percent}%`;
 }
 
 const plural = (count, word, words = `${word}s`) => `${count.toLocaleString("en")} ${count === 1 ? word : words}`;

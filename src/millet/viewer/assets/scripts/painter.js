@@ -56,10 +56,10 @@ function paintSeries(context, panel, scene, { starts, heat, ratio }) {
   context.imageSmoothingEnabled = false;
   context.drawImage(heat, layout.left, panel.top, layout.inner, panel.height);
   if (track.range[0] === Infinity) {
-    context.fillStyle = colours.quiet;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillText("no value was observed", layout.left + layout.inner / 2, panel.top + panel.height / 2);
+    const [x, y] = [layout.left + layout.inner / 2, panel.top + panel.height / 2];
+    writeOver(context, "no value was observed", x, y, colours);
     frame(context, panel, scene);
     return;
   }
@@ -113,6 +113,8 @@ function paintAttention(context, panel, scene, { starts }) {
     context.strokeStyle = colours.attention;
     context.lineWidth = 1.2;
     context.stroke();
+    context.fillStyle = colours.attention;
+    markLonely(context, one.attention, scene, starts, scale.y);
   });
   frame(context, panel, scene);
   valueTicks(context, panel, scene, scale, 2);
@@ -203,18 +205,33 @@ function frame(context, panel, { layout, colours }) {
   context.strokeRect(layout.left - 0.5, panel.top - 0.5, layout.inner + 1, panel.height + 1);
 }
 
-function valueTicks(context, panel, { layout, colours }, { y, bottom, top }, wanted) {
-  const step = roundStep((top - bottom) / (1.6 * wanted));
+/** Return the multiples of a step that have room beside a panel. */
+function multiplesInside(panel, { y, bottom, top }, step) {
+  const values = [];
+  const first = Math.ceil(bottom / step);
+  for (let n = 0; n < MOST_TICKS && (first + n) * step <= top; n++) values.push((first + n) * step);
+  return values.filter((value) => y(value) >= panel.top + 4 && y(value) <= panel.top + panel.height - 4);
+}
+
+function valueTicks(context, panel, { layout, colours }, scale, wanted) {
+  let step = roundStep((scale.top - scale.bottom) / (1.6 * wanted));
+  // One number alone gives no scale; the next smaller step gives a second one.
+  if (multiplesInside(panel, scale, step).length < 2) step = roundStep(step / 2.5);
   context.fillStyle = colours.quiet;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  const first = Math.ceil(bottom / step);
-  for (let n = 0; n < MOST_TICKS && (first + n) * step <= top; n++) {
-    const value = (first + n) * step;
-    const height = y(value);
-    if (height < panel.top + 4 || height > panel.top + panel.height - 4) continue;
-    context.fillText(formatTick(value, step), layout.left - 8, height, layout.left - 10);
+  for (const value of multiplesInside(panel, scale, step)) {
+    context.fillText(formatTick(value, step), layout.left - 8, scale.y(value), layout.left - 10);
   }
+}
+
+/** Write text that can be read over any colour. */
+function writeOver(context, text, x, y, colours) {
+  context.lineWidth = 3;
+  context.strokeStyle = colours.halo;
+  context.fillStyle = colours.ink;
+  context.strokeText(text, x, y);
+  context.fillText(text, x, y);
 }
 
 /** Name the panels above their left corner, and channels inside it. */
@@ -227,11 +244,7 @@ function titlePanels(context, { layout, one, code, colours }) {
     if (panel.kind === "scores") above(panel, `Evidence for ${report.classes[code]}`);
     if (panel.kind === "attention") above(panel, "Attention, the same for every class");
     if (panel.kind === "series" && (nChannels > 1 || report.channels[0])) {
-      context.lineWidth = 3;
-      context.strokeStyle = colours.halo;
-      context.fillStyle = colours.ink;
-      context.strokeText(channelLabel(panel.channel), layout.left + 6, panel.top + 15);
-      context.fillText(channelLabel(panel.channel), layout.left + 6, panel.top + 15);
+      writeOver(context, channelLabel(panel.channel), layout.left + 6, panel.top + 15, colours);
       context.fillStyle = colours.quiet;
     }
   }
