@@ -29,7 +29,7 @@ from millet.benchmark.cells import ENSEMBLE, all_cells, chosen, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.grid import LOSSES_ALLOWED, Grid
 from millet.benchmark.job import failure_row
-from millet.benchmark.rows import NEEDED, RowsFile, keep_row, kept_rows, key_of
+from millet.benchmark.rows import NEEDED, RowsFile, keep_row, kept_rows, key_of, whole_rows
 from millet.benchmark.sources import DataSpec
 from millet.benchmark.speed import Speed, trial_speed
 from millet.classifier import MilletClassifier
@@ -46,11 +46,12 @@ from millet.errors import (
 from millet.locks import locked
 from millet.report.evidence import load_evidence
 from millet.report.progress import progress_of
-from millet.report.rows import Run
+from millet.report.rows import Run, read_run
 from millet.training import loop
 from writers import write_tsv
 
-EXPERIMENTS = sorted((Path(__file__).parent.parent / "experiments").glob("*.toml"))
+ROOT = Path(__file__).parent.parent
+EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
 TINY = '{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }'
 PUMPS = [[np.sin(np.arange(24) * (1 + label) / 3 + case)] for label in (0, 1) for case in range(5)], [*"aaaaabbbbb"]
 TIMES = (
@@ -744,7 +745,7 @@ def test_a_row_that_lacks_what_a_run_must_know_is_refused_with_its_line(missing,
     whole = {**dict.fromkeys(NEEDED, ""), "repeat": 0, "status": "done"}
     lacking = {key: value for key, value in whole.items() if key != missing}
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(whole)}\n{json.dumps(lacking)}\n")
-    with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
+    with pytest.raises(DatasetFormatError, match=r"rows\.jsonl, line 2: .*Remove that line"):
         RowsFile(tmp_path)
 
 
@@ -755,8 +756,62 @@ def test_a_row_that_lacks_what_a_run_must_know_is_refused_with_its_line(missing,
 def test_a_row_that_no_run_can_have_written_is_refused_with_its_line(key, wrong, tmp_path):
     whole = {**dict.fromkeys(NEEDED, ""), "repeat": 0, "status": "done"}
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(whole)}\n{json.dumps({**whole, key: wrong})}\n")
-    with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
+    with pytest.raises(DatasetFormatError, match=r"rows\.jsonl, line 2: .*Remove that line"):
         RowsFile(tmp_path)
+
+
+def filed_row(**changes):
+    return {**dict.fromkeys(NEEDED, ""), "repeat": 0, "status": "done", **changes}
+
+
+def test_a_last_row_that_lacks_only_its_newline_is_kept_and_gets_it(tmp_path):
+    rows = [filed_row(repeat=repeat) for repeat in range(3)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows[:2])))
+    file = RowsFile(tmp_path)
+    assert file.rows == rows[:2]
+    file.append(rows[2:])
+    assert path.read_text() == "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def read_by_a_report(folder):
+    run = read_run(folder)
+    return [row.content for row in (*run.done, *run.failed)]
+
+
+READERS = [whole_rows, read_by_a_report]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_both_readers_skip_blank_lines_and_take_a_last_row_without_newline(reader, tmp_path):
+    first, second = filed_row(dataset="Beef", model="gap-fcn"), filed_row(dataset="Beef", model="gap-lite")
+    (tmp_path / "run.json").write_text("{}")
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(first)}\n\n \n{json.dumps(second)}")
+    assert reader(tmp_path) == [first, second]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_both_readers_refuse_two_rows_of_one_key_with_both_lines(reader, tmp_path):
+    rows = [filed_row(dataset="Beef", model="gap-fcn", method="own", status=status) for status in ("failed", "done")]
+    (tmp_path / "run.json").write_text("{}")
+    (tmp_path / "rows.jsonl").write_text("\n\n".join(map(json.dumps, rows)))
+    wanted = "line 3: line 1 is about Beef, gap-fcn, 0, own too. Keep one of the two lines"
+    with pytest.raises(DatasetFormatError, match=wanted):
+        reader(tmp_path)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("file", sorted((ROOT / "results").glob("*/rows.jsonl")), ids=lambda file: file.parent.name)
+def test_both_readers_read_all_rows_of_the_results_that_come_along(file, reader):
+    assert len(reader(file.parent)) == file.read_text().count("\n")
+
+
+@pytest.mark.parametrize("odd", [{"n_epochs_run": None}, {"train_core_seconds": "long"}])
+def test_rows_without_real_numbers_are_left_out_of_estimates(odd, tmp_path):
+    experiment = tiny(tmp_path)
+    run_benchmark(experiment, tmp_path / "run", n_jobs=1)
+    (row,) = read_rows(tmp_path / "run")
+    assert Costs(experiment, None, [{**row, **odd}, row]).speeds == Costs(experiment, None, [row]).speeds
 
 
 def test_rows_of_another_experiment_are_left_out_of_estimates(tmp_path):
@@ -770,7 +825,7 @@ def test_rows_of_another_experiment_are_left_out_of_estimates(tmp_path):
 
 def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": \n{"a": 3}\n')
-    with pytest.raises(StorageError, match=r"rows\.jsonl, line 2 is damaged"):
+    with pytest.raises(DatasetFormatError, match=r"rows\.jsonl, line 2: .*Remove that line"):
         RowsFile(tmp_path)
 
 

@@ -258,13 +258,6 @@ class TestPublished:
 
 
 class TestRows:
-    def test_of_a_cell_that_was_run_twice_the_last_counts(self, tmp_path):
-        rows = [make_row("Beef", "gap-fcn", accuracy=0.1), make_row("Beef", "gap-fcn", accuracy=0.2, extra={"a": 1})]
-        rows.insert(0, {"dataset": "Beef", "model": "gap-fcn", "status": "failed", "error": "out of memory"})
-        run = read_run(make_run(tmp_path, rows))
-        assert run.runs("Beef", "gap-fcn", "accuracy") == (0.2,)
-        assert run.failed == ()
-
     def test_missing_and_odd_numbers_are_none(self, tmp_path):
         odd = {"accuracy": None, "auroc": "high", "loss": True, "aopcr": float("nan")}
         run = read_run(make_run(tmp_path, [{"dataset": "Beef", "pooling": "gap", "backbone": "fcn", **odd}]))

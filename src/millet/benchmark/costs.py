@@ -12,11 +12,13 @@ from typing import final
 from millet.benchmark.cells import Cell
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.measure import needs_evidence
-from millet.benchmark.models import OWN, MethodSpec
+from millet.benchmark.models import MethodSpec
 from millet.benchmark.rows import Row
 from millet.benchmark.sources import Size
 from millet.benchmark.speed import PASSES_PER_STEP, Speed, Work, trial_speed
 from millet.fitting import choose_hardware
+from millet.jsonl import finite
+from millet.report.names import OWN
 
 # Predicting, for the clock and for the scores; explaining, which takes several passes with random convolutions; and
 # four orders of removal in ten steps that leave 72.5 % of a series on average.
@@ -125,7 +127,8 @@ class Costs:
     def _corrections(self, rows: Iterable[Row]) -> Mapping[str, float]:
         """Return how many times as long as estimated the cells of each backbone took, by the median.
 
-        Rows with clock times only do not count: nobody knows what else the machine did.
+        Rows with clock times only do not count: nobody knows what else the machine did; nor do those in which what
+        should be a number is none.
         """
         found: dict[str, list[float]] = defaultdict(list)
         models = {model.name: model for model in self._experiment.models}
@@ -136,13 +139,13 @@ class Costs:
             # The row of an average does not say which part took the time; others belong to another experiment.
             if model is None or spec is None or model.parts:
                 continue
-            spent = [row.get(f"{kind}_core_seconds") for kind in CLOCKED]
             is_single = row["status"] == "done" and row["method"] == OWN and not row["ensemble"]
-            if is_single and None not in spent and "n_epochs_run" in row:
-                work = self._work(Cell(spec, model, row["repeat"], own), row["n_epochs_run"])
-                taken = sum(seconds for seconds in spent if seconds is not None)
+            n_epochs = finite(row.get("n_epochs_run"))
+            spent = [seconds for kind in CLOCKED if (seconds := finite(row.get(f"{kind}_core_seconds"))) is not None]
+            if is_single and n_epochs is not None and len(spent) == len(CLOCKED):
+                work = self._work(Cell(spec, model, row["repeat"], own), n_epochs)
                 if estimated := self.speeds[model.backbone].seconds(work):
-                    found[model.backbone].append(taken / estimated)
+                    found[model.backbone].append(sum(spent) / estimated)
         return {name: median(factors) for name, factors in found.items()}
 
 

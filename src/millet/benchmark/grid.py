@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from millet.benchmark.cells import Cell
-from millet.benchmark.models import OWN
 from millet.benchmark.rows import Row
+from millet.report.names import OWN
 
 # A cell that ran alone when this many workers died is taken for the cause.
 LOSSES_ALLOWED = 3

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from millet.benchmark.models import OWN, MethodSpec
+from millet.benchmark.models import MethodSpec
 from millet.benchmark.rows import Row
 from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
@@ -20,6 +20,7 @@ from millet.evaluation import METRICS, NEEDS, evaluate
 from millet.explanation import Explanation
 from millet.metrics import ndcg_at_n
 from millet.posthoc import explain
+from millet.report.names import OWN
 
 # What `evaluate` says about the cases rather than the scores.
 ABOUT_THE_CASES = ("dataset", "split", "n_cases", "n_classes", "method")

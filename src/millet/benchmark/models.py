@@ -19,11 +19,10 @@ from millet.errors import MilletError, MissingExtraError, ParameterError, lookup
 from millet.nn import BACKBONES, POOLINGS, MilletNetwork
 from millet.posthoc import METHODS, explain
 from millet.posthoc.coalitions import SAMPLINGS
-from millet.report.names import OF_NETWORKS
+from millet.report.names import OF_NETWORKS, OWN
 from millet.rocket.model import HEADS, SPREADS, TRANSFORMS
 from millet.zoo import recognise
 
-OWN = "own"
 NETWORK_SETTINGS = ("padding", "positions", "dropout")
 PLURALS = {
     "backbone": "backbones", "pooling": "poolings", "features": "features", "head": "heads", "spread": "spreads",

@@ -8,7 +8,7 @@ import numpy as np
 
 from millet.benchmark.job import Job
 from millet.benchmark.measure import explained
-from millet.benchmark.models import OWN, MethodSpec
+from millet.benchmark.models import MethodSpec
 from millet.benchmark.rows import Row
 from millet.contract import EvidenceClassifier
 from millet.datasets import Dataset
@@ -18,6 +18,7 @@ from millet.metrics import faithfulness
 from millet.report.evidence import save_evidence
 from millet.report.examples import KEY, choose_examples, describe_examples, keep_examples
 from millet.report.false_negatives import MODEL as ERRING_MODEL
+from millet.report.names import OWN
 
 
 def keep_pictures(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:

@@ -7,7 +7,6 @@ Out: ``rows.jsonl``, which `millet.report` reads.
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any, final
 
 from millet.atomic import atomic_path
-from millet.errors import StorageError
+from millet.errors import DatasetFormatError, StorageError
+from millet.jsonl import REMEDY, Lines, read_lines, refuse_repeated, strict
 
 Row = dict[str, Any]
 RowKey = tuple[str, str, int, str]
@@ -42,7 +42,7 @@ def read_rows(folder: str | PathLike[str]) -> list[Row]:
 
     Raises
     ------
-    StorageError
+    DatasetFormatError
         If a line that is not the last one is damaged.
 
     Examples
@@ -53,12 +53,12 @@ def read_rows(folder: str | PathLike[str]) -> list[Row]:
     >>> read_rows(folder)
     [{'dataset': 'Beef'}]
     """
-    return _parse(Path(folder) / ROWS)[0]
+    return [row for _, row in _lines(Path(folder) / ROWS).objects]
 
 
 def whole_rows(folder: Path) -> list[Row]:
     """Return the rows of a run folder, each with what a run must know about it."""
-    return _parse_whole(folder / ROWS)[0]
+    return _whole_rows(folder / ROWS, _lines(folder / ROWS))
 
 
 @final
@@ -68,14 +68,19 @@ class RowsFile:
     Parameters
     ----------
     folder : Path
-        The run folder, whose lock this process holds. An incomplete last line is cut off.
+        The run folder, whose lock this process holds. An incomplete last line is cut off; one that lacks only its
+        newline gets it.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ROWS
-        self.rows, whole_bytes = _parse_whole(self.path)
-        if self.path.exists() and self.path.stat().st_size > whole_bytes:
-            os.truncate(self.path, whole_bytes)
+        lines = _lines(self.path)
+        self.rows = _whole_rows(self.path, lines)
+        if lines.torn is not None:
+            os.truncate(self.path, lines.n_bytes)
+        elif lines.n_bytes and not self.path.read_bytes().endswith(b"\n"):
+            with self.path.open("ab") as file:
+                file.write(b"\n")
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows; when this returns, they are on the disk."""
@@ -140,57 +145,33 @@ def _line(row: Row) -> str:
     return json.dumps({name: strict(value) for name, value in row.items()}, allow_nan=False) + "\n"
 
 
-def strict(value: Any) -> Any:
-    """Return a value as JSON has it: null for NaN and infinities, at any depth."""
-    if isinstance(value, dict):
-        return {name: strict(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _parse(path: Path) -> tuple[list[Row], int]:
-    """Return the whole rows, and the number of bytes they take."""
+def _lines(path: Path) -> Lines:
     try:
-        content = path.read_bytes()
+        return read_lines(path)
     except FileNotFoundError:
-        return [], 0
+        return Lines([], None, 0)
     except OSError as error:
         raise StorageError(f"{path} can't be read: {error.strerror or error}.") from error
-    lines = content.split(b"\n")
-    rows: list[Row] = []
-    whole = 0
-    for number, line in enumerate(lines[:-1], start=1):
-        row = _row(line)
-        if row is None:
-            if any(lines[number:]):
-                raise _damaged(path, number)
-            break
-        rows.append(row)
-        whole += len(line) + 1
-    return rows, whole
 
 
-def _parse_whole(path: Path) -> tuple[list[Row], int]:
-    rows, whole_bytes = _parse(path)
-    for number, row in enumerate(rows, start=1):
+def _whole_rows(path: Path, lines: Lines) -> list[Row]:
+    """Return the rows, or refuse them where one lacks what a run must know or two have the same key."""
+    for number, row in lines.objects:
         if not _is_whole(row):
-            raise _damaged(path, number)
-    return rows, whole_bytes
+            wanted = f"{', '.join(sorted(NEEDED))}, as a run writes them"
+            raise DatasetFormatError(path, f"is damaged; expected {wanted}. {REMEDY}", number)
+    refuse_repeated(path, [(number, key_of(row)) for number, row in lines.objects])
+    return [row for _, row in lines.objects]
 
 
 def _is_whole(row: Row) -> bool:
     """Whether a row has what a run must know: of one in another state, no ensemble would ever be run or given up."""
     return (
         NEEDED.issubset(row)
-        and isinstance(row["repeat"], int)
+        and type(row["repeat"]) is int  # which a bool is not
         and all(isinstance(row[key], str) for key in TEXTS)
         and row["status"] in STATES
     )
-
-
-def _damaged(path: Path, number: int) -> StorageError:
-    return StorageError(f"{path}, line {number} is damaged; remove that line to run its cell again.")
 
 
 def _row(line: bytes) -> Row | None:

@@ -10,6 +10,7 @@ import click
 
 from millet.cli.messages import wrap
 from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cases
+from millet.jsonl import strict
 
 
 @click.command()
@@ -43,14 +44,9 @@ def evaluate(
         progress=not quiet,
     )
     if as_json:
-        click.echo(json.dumps({name: _strict(value) for name, value in row.items()}, indent=2, allow_nan=False))
+        click.echo(json.dumps(strict(row), indent=2, allow_nan=False))
     else:
         _print_table(row)
-
-
-def _strict(value: float | int | str) -> float | int | str | None:
-    """Return null for NaN and infinities, which JSON does not have."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _print_table(row: dict[str, float | int | str]) -> None:

@@ -15,11 +15,11 @@ from millet.report.cost import inference_above_gap, parameters_agree, shap_times
 from millet.report.false_negatives import PEAK, by_class
 from millet.report.judging import NO, PARTLY, YES, Finding, Statement, by_first, counted, verdict_of
 from millet.report.layout import NONE, shown
-from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, POOLINGS
+from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, OWN, POOLINGS
 from millet.report.paper import paper_table
 from millet.report.published import Published
 from millet.report.ranking import BEST
-from millet.report.rows import OWN, Run
+from millet.report.rows import Run
 from millet.report.ucr import ucr_datasets
 
 KITCHEN = "LargeKitchenAppliances"

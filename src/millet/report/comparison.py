@@ -24,9 +24,9 @@ from millet.plots.figures import figure_or_new
 from millet.report.evidence import readable
 from millet.report.examples import Example, examples_file, examples_of
 from millet.report.layout import Picture, Section, Table, mean, shown
-from millet.report.names import MILLET_POOLINGS, has_networks, model_title
+from millet.report.names import MILLET_POOLINGS, OWN, has_networks, model_title
 from millet.report.published import Published
-from millet.report.rows import OWN, Row, Run
+from millet.report.rows import Row, Run
 from millet.report.webtraffic import GINI_NOTE
 
 if TYPE_CHECKING:

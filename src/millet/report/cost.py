@@ -11,10 +11,19 @@ from statistics import fmean, stdev
 
 from millet.report.complexity import DATASET
 from millet.report.layout import NONE, Section, Table, mean, shown, without_empty_columns
-from millet.report.names import BACKBONES, MILLET_POOLINGS, MODELS, PAPER_EPOCHS, POOLINGS, model_title, with_others
+from millet.report.names import (
+    BACKBONES,
+    MILLET_POOLINGS,
+    MODELS,
+    OWN,
+    PAPER_EPOCHS,
+    POOLINGS,
+    model_title,
+    with_others,
+)
 from millet.report.paper import paper_table
 from millet.report.published import Published
-from millet.report.rows import OWN, Row, Run
+from millet.report.rows import Row, Run
 
 BACKBONE, POOLING = "inceptiontime", "conjunctive"
 TO_THE_HUNDRED = 50

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.report.layout import Table, mean, shown
-from millet.report.names import METRICS, MODELS, PAPER_EPOCHS, model_title
+from millet.report.names import METRICS, MODELS, OWN, PAPER_EPOCHS, model_title
 from millet.report.published import Published
-from millet.report.rows import OWN, Run
+from millet.report.rows import Run
 
 SHOWN = ("accuracy", "aopcr")
 

@@ -21,6 +21,8 @@ POOLINGS = {
 MILLET_POOLINGS = tuple(pooling for pooling in POOLINGS if pooling != "gap")
 MODELS = tuple(f"{pooling}-{backbone}" for backbone in BACKBONES for pooling in POOLINGS)
 
+OWN = "own"  # the method of rows on what a model itself says
+
 # Epochs that recipes ask for, the paper's among them.
 PAPER_EPOCHS = 1500
 RECIPE_EPOCHS = {"paper": PAPER_EPOCHS, "fast": 150}

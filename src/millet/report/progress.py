@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from millet.report.names import OF_NETWORKS, ROCKETS
-from millet.report.rows import OWN, Run
+from millet.report.names import OF_NETWORKS, OWN, ROCKETS
+from millet.report.rows import Run
 
 
 class Count(NamedTuple):

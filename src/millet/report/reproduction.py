@@ -28,10 +28,10 @@ from millet.report.findings import findings_section
 from millet.report.judging import judged
 from millet.report.layout import Table, no_markup
 from millet.report.lengths import lengths_table
-from millet.report.names import BACKBONES
+from millet.report.names import BACKBONES, OWN
 from millet.report.overview import ITEMS, Part, overview
 from millet.report.published import Published
-from millet.report.rows import OWN, Run, read_run
+from millet.report.rows import Run, read_run
 from millet.report.webtraffic import shortened_note
 
 TITLE = "Reproduction of the paper"

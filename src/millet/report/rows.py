@@ -7,7 +7,6 @@ Out: `Run`, which serves the tables of `millet.report`. Unknown keys are left al
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +16,8 @@ from statistics import fmean
 from typing import Any, NamedTuple, final
 
 from millet.errors import DatasetFormatError, DatasetNotFoundError
-from millet.report.names import has_networks
-
-OWN = "own"
-REMEDY = "Remove that line; millet benchmark then runs its cell again."
+from millet.jsonl import REMEDY, finite, read_lines, refuse_repeated
+from millet.report.names import OWN, has_networks
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Row:
 
     def number(self, key: str) -> float | None:
         """Return a finite number that the row holds, or None."""
-        return _number(self.content.get(key))
+        return finite(self.content.get(key))
 
     def core_seconds(self, kind: str) -> float | None:
         """Return the processor time of "train", "inference", "explain" or "evaluate"; see `core_seconds`."""
@@ -79,18 +76,12 @@ def core_seconds(content: Mapping[str, Any], kind: str) -> float | None:
     >>> core_seconds({"train_seconds": 9.0, "machine": {"n_threads": 2}}, "train")
     18.0
     """
-    known = _number(content.get(f"{kind}_core_seconds"))
+    known = finite(content.get(f"{kind}_core_seconds"))
     if known is not None:
         return known
-    machine, by_the_clock = content.get("machine"), _number(content.get(f"{kind}_seconds"))
-    n_threads = _number(machine.get("n_threads", 1)) if isinstance(machine, dict) else 1
+    machine, by_the_clock = content.get("machine"), finite(content.get(f"{kind}_seconds"))
+    n_threads = finite(machine.get("n_threads", 1)) if isinstance(machine, dict) else 1
     return None if by_the_clock is None or n_threads is None else by_the_clock * n_threads
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 class Alike(NamedTuple):
@@ -119,7 +110,7 @@ class Run:
     experiment : dict
         The content of ``run.json``.
     rows : iterable of Row
-        In the order they were written; for a cell that was run again, the last one counts.
+        In the order they were written.
     notes : sequence of str
         What was odd about the files.
     """
@@ -130,7 +121,7 @@ class Run:
         self.folder = folder
         self.experiment = experiment
         self.notes = tuple(notes)
-        self._rows = {(row.dataset, row.model, row.ensemble, row.repeat, row.method): row for row in rows}
+        self._rows = tuple(rows)
 
     @property
     def name(self) -> str:
@@ -140,12 +131,12 @@ class Run:
     @cached_property
     def done(self) -> tuple[Row, ...]:
         """Rows with results."""
-        return tuple(row for row in self._rows.values() if not row.failed)
+        return tuple(row for row in self._rows if not row.failed)
 
     @cached_property
     def failed(self) -> tuple[Row, ...]:
         """Rows with an error instead."""
-        return tuple(row for row in self._rows.values() if row.failed)
+        return tuple(row for row in self._rows if row.failed)
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
@@ -259,7 +250,8 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     DatasetNotFoundError
         If one of the files is not there.
     DatasetFormatError
-        If a file has another content. An incomplete last line, as a killed process leaves it, is left out and noted.
+        If a file has another content, or two rows are about the same cell and method. An incomplete last line, as a
+        killed process leaves it, is left out and noted.
 
     Examples
     --------
@@ -278,17 +270,16 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
             f"{path} holds no rows.jsonl: no cell of the run has been finished yet. Wait for the first where it is "
             "under way; else run: millet benchmark"
         )
-    lines = rows_path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
-    filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
-    rows, notes = [], []
-    for number, line in filled:
-        try:
-            rows.append(_parse(line, rows_path, number))
-        except json.JSONDecodeError as error:
-            if number != filled[-1][0]:  # only the last one can have been cut off
-                problem = f"expected one JSON object; {error.msg}. {REMEDY}"
-                raise DatasetFormatError(rows_path, problem, number) from error
-            notes.append(f"The last line of rows.jsonl (line {number}) is cut off and was left out.")
+    lines = read_lines(rows_path)
+    rows = [_parse(content, rows_path, number) for number, content in lines.objects]
+    numbers = [number for number, _ in lines.objects]
+    keys = [(row.dataset, row.model, row.repeat, row.method) for row in rows]
+    refuse_repeated(rows_path, zip(numbers, keys, strict=True))
+    notes = (
+        ()
+        if lines.torn is None
+        else (f"The last line of rows.jsonl (line {lines.torn}) is cut off and was left out.",)
+    )
     return Run(path, experiment, rows, notes)
 
 
@@ -304,11 +295,7 @@ def _read_experiment(path: Path) -> dict[str, Any]:
     return content
 
 
-def _parse(line: str, path: Path, number: int) -> Row:
-    content = json.loads(line)
-    if not isinstance(content, dict):
-        problem = f"expected a JSON object; got a {type(content).__name__}. {REMEDY}"
-        raise DatasetFormatError(path, problem, number)
+def _parse(content: dict[str, Any], path: Path, number: int) -> Row:
     dataset = content.get("dataset")
     model = content.get("model") or f"{content.get('pooling')}-{content.get('backbone')}"
     if not isinstance(dataset, str) or not isinstance(model, str):

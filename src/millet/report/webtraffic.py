@@ -26,6 +26,7 @@ from millet.report.names import (
     METRICS,
     MILLET_POOLINGS,
     MODELS,
+    OWN,
     PAPER_EPOCHS,
     POOLINGS,
     RECIPE_EPOCHS,
@@ -34,7 +35,7 @@ from millet.report.names import (
 )
 from millet.report.paper import PaperTable, paper_table
 from millet.report.published import Published
-from millet.report.rows import OWN, Row, Run
+from millet.report.rows import Row, Run
 from millet.report.training import METRIC as TRAINING
 from millet.report.training import TITLE as TRAINING_TITLE
 from millet.report.training import training_table
