@@ -218,6 +218,13 @@ def test_a_dataset_that_is_not_there_is_looked_for_among_ones_own(tmp_path):
     assert len(str(refused.value)) < 300
 
 
+def test_a_dataset_with_one_split_is_called_not_whole(tmp_path):
+    write_pumps(tmp_path, *PUMPS)
+    next((tmp_path / "data").rglob("Pumps_TEST*")).unlink()
+    with pytest.raises(DatasetNotFoundError, match=r"'Pumps' is not whole: .*Pumps_TRAIN.* no Pumps_TEST file"):
+        load_experiment(write(tmp_path, datasets='"Pumps"'), path=tmp_path / "data")
+
+
 def test_a_folder_with_datasets_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(DatasetNotFoundError, match="nowhere is not a folder; path must be one that holds datasets"):
         load_experiment(write(tmp_path), path=tmp_path / "nowhere")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from millet.benchmark.tomltable import Table, refuse_duplicates
 from millet.datasets import Dataset, list_datasets, load_dataset, make_web_traffic
 from millet.datasets.catalogue import MULTIVARIATE_DATASETS, PAPER_DATASETS, WEB_TRAFFIC, entries, find
-from millet.datasets.locate import plain_name
+from millet.datasets.locate import find_splits, plain_name, search_folders
 from millet.datasets.web_traffic import N_CASES_PER_CLASS, make_web_traffic_splits
 from millet.errors import ParameterError, UnknownNameError, did_you_mean
 
@@ -105,6 +105,7 @@ def _known_name(name: str, path: Path | None) -> str:
         return found.name
     here = frozenset(list_datasets(path))
     if name not in here and name not in (*MULTIVARIATE_DATASETS, WEB_TRAFFIC.name):
+        find_splits(name, search_folders(path))  # says so where only one of the splits is there
         hint = did_you_mean(name, here) or did_you_mean(
             name, [*entries(), *MULTIVARIATE_DATASETS, WEB_TRAFFIC.name, ALL_OF_PAPER]
         )
