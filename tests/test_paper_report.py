@@ -4,6 +4,7 @@ import csv
 import itertools
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -448,7 +449,12 @@ class TestWebTraffic:
 
     def test_a_generated_dataset_is_not_passed_off_as_the_published_one(self, tmp_path):
         datasets = [{"name": "Tiny", "generator": {"n_cases_per_class": 2}}]
-        run = make_run(tmp_path, grid(["Tiny"], ["gap-fcn"], n_repeats=1), name="webtraffic", datasets=datasets)
+        run = make_run(
+            tmp_path,
+            grid(["Tiny"], ["gap-fcn"], n_repeats=1),
+            tables=["webtraffic", "false_negatives"],
+            datasets=datasets,
+        )
         text = write_report(run).text
         assert "Tiny is generated" in text
         assert "our ensemble" not in text
@@ -456,7 +462,9 @@ class TestWebTraffic:
     def test_of_a_generated_dataset_there_are_no_figures_of_the_paper(self, tmp_path):
         rows = grid(["Tiny"], MODELS, per_class_accuracy={"8": 0.5}, missed={"8": {"0": 1}})
         datasets = [{"name": "Tiny", "generator": {"n_cases_per_class": 2}}]
-        tables = write_report(make_run(tmp_path, rows, name="webtraffic", datasets=datasets)).path.read_text()
+        tables = write_report(
+            make_run(tmp_path, rows, tables=["webtraffic", "false_negatives"], datasets=datasets)
+        ).path.read_text()
         headers = [line for line in tables.split("\n") if line.startswith(("| model", "| explanation", "| class"))]
         assert len(headers) == 9
         assert not any("paper" in header or "difference" in header for header in headers)
@@ -468,7 +476,9 @@ class TestWebTraffic:
         generated = [{"name": name, "generator": {"n_cases_per_class": 2}} for name in ("One", "Two", "Three")]
         published = ["WebTraffic"] if shown == "WebTraffic" else []
         rows = grid(["One", "Two", "Three", *published], ["gap-fcn"])
-        text = write_report(make_run(tmp_path, rows, name="webtraffic", datasets=[*published, *generated])).text
+        text = write_report(
+            make_run(tmp_path, rows, tables=["webtraffic", "false_negatives"], datasets=[*published, *generated])
+        ).text
         assert f"{shown}: Accuracy" in text
         assert "Two: Accuracy" not in text
         note = f"Generated datasets that are not in this section: {others}."
@@ -559,6 +569,22 @@ class TestUcr:
         assert field.classifiers == DUEL
         assert field.datasets == UCR
 
+    def test_a_sparse_published_column_does_not_shrink_the_comparison_and_is_named(self, tmp_path, published):
+        shutil.copytree(published, tmp_path / "published")
+        path = tmp_path / "published" / "bakeoff" / "bakeoff_redux_85_balacc_split0.csv"
+        header, *lines = csv.reader(path.read_text().splitlines())
+        for line in lines[2:]:
+            line[header.index("PF")] = ""
+        lines[0][header.index("RDST")] = ""  # with most of its results, it stays, and one dataset goes
+        write_csv(path, header, lines)
+        run = read_run(make_run(tmp_path / "run", grid(UCR, DUEL), tables=["ranking"]))
+        field = gather_field(run, Published(tmp_path / "published"), MODELS, UCR, "balanced_accuracy")
+        assert field.left_out == ("PF",)
+        assert field.datasets == UCR[1:]
+        text = write_report(run.folder, published=tmp_path / "published").path.read_text()
+        assert "Left out, with results on less than half as many datasets as others have: PF." in text
+        assert line_of(text, "HC2", "UCR: Conjunctive InceptionTime (ours) head to head")[2].endswith("of 6")
+
     def test_everything_is_drawn_and_written(self, tmp_path, published, aeon_data):
         folder = make_run(tmp_path / "run", grid(UCR, (*DUEL, "conjunctive-fcn")), name="ucr")
         report = write_report(folder, published=published, out=tmp_path / "out", path=aeon_data)
@@ -645,6 +671,11 @@ class TestUcr:
         assert line_of(text, "GAP InceptionTime", "UCR: Accuracy (App. D.3): 1 of 85 datasets")[1] == "1"
         assert "UCR: Accuracy among 3 classifiers (App. D.3): 6 of 85 datasets" in text
         assert "On all datasets our results are means of single models, since there are no ensembles" in text
+
+    def test_where_nothing_is_an_ensemble_no_table_of_ensembles_is_spoken_of(self, tmp_path):
+        text = write_report(make_run(tmp_path, grid(UCR, DUEL, n_repeats=1), name="ucr")).text
+        assert "Accuracy of single models" in text
+        assert "those of ensembles lack" not in text
 
     def test_two_models_that_differ_everywhere_are_not_called_alike(self, tmp_path):
         names = [f"Pump {number}" for number in range(10)]
@@ -751,12 +782,16 @@ class TestOtherSections:
         facts |= {"n_parameters": 430_000, "inference_seconds": 1.1}
         rows.append(make_row("Fish", "instance-inceptiontime", train_seconds=150, **facts))
         rows.append(make_row("Fish", "instance-inceptiontime", method="shap", n_cases=4, explain_seconds=10))
-        text = write_report(make_run(tmp_path, rows, name="runtime")).path.read_text()
+        text = write_report(
+            make_run(tmp_path, rows, tables=["run_time", "parameters", "complexity"])
+        ).path.read_text()
         assert line_of(text, "GAP InceptionTime") == ["GAP InceptionTime", "422315", "422300", "yes"]
         assert line_of(text, "Instance InceptionTime")[-1] == "no"
         assert line_of(text, "Instance", "Fish: training")[1:] == ["150.00", "+50.0 %", "582 ± 1", "+3.0 %"]
         rows += [make_row("Fish", "additive-inceptiontime", r, train_seconds=s) for r, s in enumerate((60, 160))]
-        text = write_report(make_run(tmp_path, rows, name="runtime")).path.read_text()
+        text = write_report(
+            make_run(tmp_path, rows, tables=["run_time", "parameters", "complexity"])
+        ).path.read_text()
         assert line_of(text, "Additive", "Fish: training")[2] == "within run-to-run noise"
         assert line_of(text, "GAP", "Fish: training")[1] == "100.00 ± 0.00"
         assert line_of(text, "Instance", "Fish: prediction")[1:3] == ["11.00", "+10.0 %"]
@@ -788,6 +823,20 @@ class TestOtherSections:
         assert "Unknown table 'complexety'" in report.text
         assert "Did you mean 'complexity'?" in report.text
         assert set(TABLES.values()) == set(SECTIONS)
+
+    @pytest.mark.parametrize("name", ["comparison", "ablation", "runtime", "webtraffic", "ucr"])
+    def test_the_name_of_an_experiment_does_not_decide_what_is_shown(self, tmp_path, name):
+        rows = grid(["Mine", "Yours"], DUEL)
+        texts = [
+            write_report(make_run(tmp_path / word, rows, name=word)).text.split("\n", 1)[1] for word in (name, "mine")
+        ]
+        assert "Accuracy by dataset" in texts[0]
+        assert texts[0] == texts[1]
+
+    def test_without_steps_an_ablation_has_a_note_and_no_table(self, tmp_path):
+        text = write_report(make_run(tmp_path, grid(UCR[:2], DUEL), tables=["ablation"])).path.read_text()
+        assert "None of the models is a step of an ablation" in text
+        assert "###" not in text
 
     def test_a_long_table_is_not_poured_into_the_terminal(self):
         table = Table("Long", "", "all", ("a", "b"), (("x", "1"),) * 61)

@@ -34,6 +34,9 @@ PAPER_BACKBONE = "inceptiontime"
 
 def ablation_section(run: Run, published: Published) -> Section:
     """Return the six steps from GAP to the whole model, for both metrics and every backbone that has steps."""
+    if not has_steps(run):
+        note = "None of the models is a step of an ablation; in an experiment file, `step` in their settings says so."
+        return Section("Ablation", notes=(note,))
     names = _datasets(run)
     notes: tuple[str, ...] = (
         () if set(names) <= set(DATASETS) else ("None of the datasets is one of the paper's three.",)
@@ -48,6 +51,11 @@ def ablation_section(run: Run, published: Published) -> Section:
         )
     tables = [_steps(run, names, metric, backbone) for backbone in _backbones(run) for metric in METRICS_SHOWN]
     return Section("Ablation", tuple(tables), (), notes)
+
+
+def has_steps(run: Run) -> bool:
+    """Return whether any model of a run is a step of an ablation."""
+    return any(_step_of(model) is not None for model in run.models)
 
 
 def step_means(
@@ -67,9 +75,9 @@ def _datasets(run: Run) -> list[str]:
 
 
 def _backbones(run: Run) -> list[str]:
-    """Return the backbones of models that are steps; the paper's where there are none."""
+    """Return the backbones of models that are steps."""
     models = [model for model in run.models if _step_of(model) is not None]
-    return list(dict.fromkeys(model.split("-")[1] for model in models)) or [PAPER_BACKBONE]
+    return list(dict.fromkeys(model.split("-")[1] for model in models))
 
 
 def _step_of(model: str) -> int | None:

@@ -17,7 +17,7 @@ from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.locate import search_folders
 from millet.errors import did_you_mean
 from millet.plots import save_figure
-from millet.report.ablation import ablation_section
+from millet.report.ablation import ablation_section, has_steps
 from millet.report.comparison import comparison_section
 from millet.report.complexity import complexity_section
 from millet.report.cost import parameters_section, run_time_section
@@ -58,15 +58,6 @@ TABLES = {
     "ablation_balanced_accuracy": "ablation",
     "ablation_aopcr": "ablation",
     **{name: name for name in SECTIONS},
-}
-# What an experiment is about, by its name, where it lists no tables.
-EXPERIMENTS = {
-    "webtraffic": ("webtraffic", "false_negatives"),
-    "false_negatives": ("false_negatives",),
-    "ucr": ("ucr", "ranking", "properties"),
-    "comparison": ("comparison",),
-    "ablation": ("ablation",),
-    "runtime": ("run_time", "parameters", "complexity"),
 }
 
 
@@ -161,7 +152,7 @@ def _pictures_of(page: Path) -> set[Path]:
 def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sections that a run's report has, and what to say about unknown ones.
 
-    The experiment's list ``tables`` decides; where it has none, its name; else what its rows are about.
+    The experiment's list ``tables`` decides; where it has none, what its rows are about.
     """
     listed = run.experiment.get("tables")
     if isinstance(listed, list) and listed:
@@ -172,13 +163,14 @@ def chosen_sections(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
             if name not in TABLES
         )
         return tuple(dict.fromkeys(TABLES[name] for name in wanted if name in TABLES)), notes
-    if run.name in EXPERIMENTS:
-        return EXPERIMENTS[run.name], ()
     is_traffic = WEB_TRAFFIC.name in run.datasets
     others = [name for name in run.datasets if name != WEB_TRAFFIC.name]
-    on_others = EXPERIMENTS["ucr"] if are_of_the_paper(others) else ("ucr", "ranking")
-    with_examples = EXPERIMENTS["comparison"] if any(EXAMPLES in row.content for row in run.done) else ()
-    return (*(EXPERIMENTS["webtraffic"] if is_traffic else ()), *(on_others if others else ()), *with_examples), ()
+    names = ["webtraffic", "false_negatives"] if is_traffic else []
+    names += ["ucr", "ranking"] if others else []
+    names += ["properties"] if others and are_of_the_paper(others) else []
+    names += ["comparison"] if any(EXAMPLES in row.content for row in run.done) else []
+    names += ["ablation"] if has_steps(run) else []
+    return tuple(names), ()
 
 
 def build_section(name: str, run: Run, published: Published, path: str | os.PathLike[str] | None = None) -> Section:

@@ -6,8 +6,9 @@ Out: `Field`, read by `millet.report.ranking` and `millet.report.properties`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from millet.report.names import MODELS, STATE_OF_THE_ART, model_title
 from millet.report.published import Published
 from millet.report.rows import Run
+from millet.statistics import Comparison, compare_classifiers
 
 # The short table's field: what the paper builds on and what it recommends, for each backbone.
 SHORT = tuple(model for model in MODELS if model.startswith(("gap-", "conjunctive-")))
@@ -36,6 +38,8 @@ class Field:
         Results.
     of_singles : tuple of str
         Datasets on which our results are means of single models, because not all our models have an ensemble there.
+    left_out : tuple of str
+        Classifiers with results on so few datasets that hardly any would be left to compare the others on.
     """
 
     classifiers: tuple[str, ...]
@@ -43,6 +47,7 @@ class Field:
     datasets: tuple[str, ...]
     values: NDArray[np.float64]
     of_singles: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def column(self, classifier: str) -> NDArray[np.float64]:
         """Return a classifier's results, of shape (n_datasets,)."""
@@ -65,11 +70,21 @@ class Field:
         places = [self.classifiers.index(name) for name in classifiers if name in self.classifiers]
         return len(places) == len(classifiers) and any(self.ours[place] for place in places)
 
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Which of the classifiers, by their titles, can't be told apart."""
+        return compare_classifiers(self.values, [self.title(name) for name in self.classifiers])
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to say where our results are not those of ensembles."""
+        """What to say where our results are not those of ensembles, or classifiers are left out."""
         notes = singles_notes(len(self.of_singles), len(self.datasets))
-        return (*notes, "The authors' published results are ensembles.") if notes and not all(self.ours) else notes
+        if notes and not all(self.ours):
+            notes = (*notes, "The authors' published results are ensembles.")
+        if self.left_out:
+            listed = ", ".join(map(model_title, self.left_out))
+            notes = (*notes, f"Left out, with results on less than half as many datasets as others have: {listed}.")
+        return notes
 
 
 def singles_notes(n_single: int, n_datasets: int) -> tuple[str, ...]:
@@ -88,6 +103,7 @@ def gather_field(
     metric: str,
     *,
     with_ours: bool = True,
+    others: Collection[str] = tuple(STATE_OF_THE_ART),
 ) -> Field:
     """Gather results, with ours in place of the authors' where this run has them.
 
@@ -103,12 +119,14 @@ def gather_field(
         The result.
     with_ours : bool
         False for the published results only, on the same datasets.
+    others : collection of str
+        The classifiers of the state of the art that belong to the field.
 
     Returns
     -------
     Field
     """
-    own = _covering(run, models, datasets, metric)
+    own = _covering({model: sum(run.has(name, model, metric) for name in datasets) for model in models})
     common = [name for name in datasets if all(run.has(name, model, metric) for model in own)]
     results = {name: run.alike(name, own, metric) for name in common}
     columns: dict[str, tuple[bool, list[float | None]]] = {}
@@ -121,22 +139,24 @@ def gather_field(
                 for name in common
             ],
         )
-    for classifier in STATE_OF_THE_ART:
+    for classifier in others:
         columns[classifier] = (False, [published.other(name, classifier, metric) for name in common])
-    kept = {name: column for name, column in columns.items() if any(value is not None for value in column[1])}
+    counts = {name: sum(value is not None for value in values) for name, (_, values) in columns.items()}
+    kept = {name: columns[name] for name in _covering(counts)}
     table = np.array([column for _, column in kept.values()], dtype=np.float64).T.reshape(len(common), len(kept))
     whole: NDArray[np.bool_] = np.isfinite(table).all(axis=1)  # type: ignore[assignment]
     shared = tuple(name for name, is_whole in zip(common, whole, strict=True) if is_whole)
     ours = tuple(is_ours for is_ours, _ in kept.values())
     of_singles = tuple(name for name in shared if any(ours) and not results[name].are_ensembles)
-    return Field(tuple(kept), ours, shared, table[whole], of_singles)
+    left_out = tuple(name for name, count in counts.items() if count and name not in kept)
+    return Field(tuple(kept), ours, shared, table[whole], of_singles, left_out)
 
 
-def _covering(run: Run, models: Sequence[str], datasets: Sequence[str], metric: str) -> list[str]:
-    """Return our models with results on at least half as many datasets as the model with the most.
+def _covering(counts: Mapping[str, int]) -> list[str]:
+    """Return the classifiers with results on at least half as many datasets as the one with the most.
 
-    A model that the benchmark has only just begun would leave hardly any datasets to compare the others on.
+    One that the benchmark has only just begun, or whose published results are sparse, would leave hardly any
+    datasets to compare the others on.
     """
-    counts = {model: sum(run.has(name, model, metric) for name in datasets) for model in models}
     most = max(counts.values(), default=0)
-    return [model for model, count in counts.items() if count and 2 * count >= most]
+    return [name for name, count in counts.items() if count and 2 * count >= most]

@@ -15,7 +15,7 @@ from millet.report.field import Field
 from millet.report.layout import NONE, Picture, Table, shown
 from millet.report.names import METRICS
 from millet.report.ucr import coverage, heading
-from millet.statistics import average_ranks, compare_classifiers, count_wins
+from millet.statistics import average_ranks, count_wins
 from millet.tables import counted
 
 WIN_DECIMALS = 3
@@ -51,7 +51,7 @@ def ranks_table(field: Field, metric: str, of: str) -> Table:
 
 def significance_table(field: Field, of: str = "", source: str = "") -> Table:
     """Return which can't be told apart by balanced accuracy; `of` says who is in it, `source` where in the paper."""
-    comparison = compare_classifiers(field.values, [field.title(name) for name in field.classifiers])
+    comparison = field.comparison
     friedman = comparison.friedman
     notes = [
         f"Two-sided Wilcoxon signed-rank tests of all pairs, Holm-corrected, at {LEVEL}."
@@ -79,9 +79,8 @@ def significance_table(field: Field, of: str = "", source: str = "") -> Table:
 
 def critical_difference_picture(field: Field, file: str = "critical_difference", of: str = "") -> Picture:
     """Return the critical difference diagram by balanced accuracy; `of` says which classifiers are in it."""
-    titles = [field.title(name) for name in field.classifiers]
     caption = (
         f"Critical difference diagram{f' of {of}' if of else ''}, balanced accuracy, {coverage(field.datasets)}: "
         "average ranks; a bar joins classifiers that can't be told apart."
     )
-    return Picture(file, caption, lambda: plot_critical_difference(compare_classifiers(field.values, titles)))
+    return Picture(file, caption, lambda: plot_critical_difference(field.comparison))

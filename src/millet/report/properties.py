@@ -67,7 +67,8 @@ def best_among_rivals(run: Run, published: Published) -> Field | None:
 
     Rivals are kept if they or the best are ours; None where there are none.
     """
-    field = gather_field(run, published, (BEST, RIVALS[0]), ucr_datasets(run)[0], "balanced_accuracy")
+    gap, *others = RIVALS
+    field = gather_field(run, published, (BEST, gap), ucr_datasets(run)[0], "balanced_accuracy", others=others)
     rivals = [rival for rival in RIVALS if field.has_ours_among(BEST, rival)]
     return field.narrowed([BEST, *rivals]) if rivals else None
 

@@ -6,7 +6,7 @@ Out: one `Section`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from millet.datasets.catalogue import PAPER_DATASETS
 from millet.report.field import SHORT, Field, gather_field, singles_notes
@@ -70,11 +70,20 @@ def _as_in_the_paper(run: Run, published: Published, names: Sequence[str]) -> tu
     if len(field.datasets) > 1 and len(field.classifiers) > 1 and any(field.ours):
         tables.append(significance_table(field, source="Fig. 5"))
         pictures.append(critical_difference_picture(field))
-        duels = [rival for rival in RIVALS if field.has_ours_among(rival, BEST)]
-        if duels:
-            tables.append(_duels(field, duels))
-            pictures += [_duel(field, rival) for rival in duels]
+    pairs = {rival: _pair(run, published, rival, names) for rival in RIVALS}
+    duels = {
+        rival: pair for rival, pair in pairs.items() if len(pair.datasets) > 1 and pair.has_ours_among(rival, BEST)
+    }
+    if duels:
+        tables.append(_duels(duels))
+        pictures += [_duel(pair, rival) for rival, pair in duels.items()]
     return tables, pictures
+
+
+def _pair(run: Run, published: Published, rival: str, names: Sequence[str]) -> Field:
+    """Return the best model and a rival on all datasets that these two have, whatever others lack."""
+    models, others = ((BEST, rival), ()) if rival in MODELS else ((BEST,), (rival,))
+    return gather_field(run, published, models, names, "balanced_accuracy", others=others)
 
 
 def _of_all_models(run: Run, published: Published) -> tuple[list[Table], list[Picture]]:
@@ -142,20 +151,28 @@ def _ranks(
     return Table(*heading(title, paper.table, field.datasets), header, shown_rows, tuple(notes), is_detail)
 
 
-def _duels(field: Field, rivals: Sequence[str]) -> Table:
+def _duels(pairs: Mapping[str, Field]) -> Table:
     paper = paper_table("comparisons")
+    are_all_ours = all(all(field.ours) for field in pairs.values())
+
+    def title(name: str, field: Field) -> str:
+        is_ours = field.ours[field.classifiers.index(name)] and not are_all_ours
+        return f"{model_title(name)}{' (ours)' if is_ours else ''}"
+
     rows = []
-    for rival in rivals:
+    for rival, field in pairs.items():
         duel = head_to_head(field.column(BEST), field.column(rival))
         best, worst = (f"{field.datasets[place]} {duel.gains[place]:+.3f}" for place in (duel.best, duel.worst))
         count = paper.value("wins_or_draws", rival, "count")
         rows.append((
-            field.title(rival), f"{duel.wins} / {duel.draws} / {duel.losses}",
+            title(rival, field), f"{duel.wins} / {duel.draws} / {duel.losses}",
             f"{duel.wins + duel.draws} of {len(field.datasets)}", f"{count:.0f} of 85", best, worst,
         ))  # fmt: skip
     header = ("against", "wins / draws / losses", "wins or draws", "paper", "greatest gain", "greatest loss")
-    title = f"{field.title(BEST)} head to head, balanced accuracy"
-    return Table(*heading(title, "App. D.3", field.datasets), header, tuple(rows), field.notes)
+    heads = f"{title(BEST, next(iter(pairs.values())))} head to head, balanced accuracy"
+    covered = {name for field in pairs.values() for name in field.datasets}
+    notes = tuple(dict.fromkeys(note for field in pairs.values() for note in field.notes))
+    return Table(*heading(heads, "App. D.3", covered), header, tuple(rows), notes)
 
 
 def _duel(field: Field, rival: str) -> Picture:

@@ -75,7 +75,7 @@ def ucr_section(run: Run, published: Published) -> Section:
     kinds = [kind for kind in KINDS if kind.metric != "aopcr"]
     lacking = [_of_single_models(kind) for kind in kinds if run.lacks_ensembles(names, kind.metric)]
     tables = [_means(run, published, names, kind) for kind in (*kinds, *lacking, *KINDS[len(kinds) :])]
-    if lacking:
+    if lacking and any(row.ensemble for row in run.done):
         notes = (*notes, SINGLES_NOTE)
     if any(HEADER[-1] in table.header for table in tables):
         notes = (*notes, SPREAD_NOTE)
