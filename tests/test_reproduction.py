@@ -231,6 +231,19 @@ class TestPage:
         assert f"<summary>{len(rows)} rows</summary>" in text
         assert text.count("<details>") == text.count("</details>") == 6
 
+    def test_the_commits_that_rows_come_from_are_counted_in_the_order_of_rows(self, tmp_path):
+        commits = ["b" * 40, "a" * 40 + "+", "b" * 40, "c" * 40]
+        rows = [make_row(d, DUEL[0], 0, commit=commit) for d, commit in zip(UCR, commits, strict=True)]
+        make_run(tmp_path / "results" / "ucr", rows, tables=["ucr"])
+        make_run(tmp_path / "results" / "one", [row | {"commit": "a" * 40 + "+"} for row in rows], tables=["ucr"])
+        text = write_page(tmp_path / "results", tmp_path)
+        assert "Rows of 3 commits, bbbbbbbbb to ccccccccc, 1 with local changes (+)." in text
+        assert "Rows of 1 commit, aaaaaaaaa+, 1 with local changes (+)." in text
+
+    def test_what_chance_is_judged_by_is_called_an_assumption(self, page):
+        beside = page[0][page[0].index("## Agreement with the authors' runs") :].split("\n## ")[0]
+        assert "independently from cell to cell. Both are only assumptions" in beside
+
     def test_published_results_alone_are_not_passed_off_as_ours(self, tmp_path, published):
         rows = [make_row(d, "gap-fcn", r) for d in UCR for r in (0, 1, -1)]
         make_run(tmp_path / "results" / "ucr_small", rows, tables=UCR_TABLES)

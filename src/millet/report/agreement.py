@@ -23,6 +23,11 @@ from millet.statistics import chance_inside, chance_of_so_few, run_spread
 
 # Too few lie inside if as few or fewer would by chance with a probability below this.
 RARE = 0.05
+ASSUMPTIONS = (
+    "What chance gives assumes that results vary normally from run to run, and independently from cell to cell. Both "
+    "are only assumptions: models on one dataset share its test cases, and accuracies move in steps and may all "
+    "reach the highest possible value."
+)
 
 
 def _traffic(run: Run) -> tuple[str, ...]:

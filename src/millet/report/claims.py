@@ -13,7 +13,7 @@ from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.report.ablation import step_means
 from millet.report.cost import inference_above_gap, parameters_agree, shap_times
 from millet.report.false_negatives import PEAK, by_class
-from millet.report.judging import NO, PARTLY, YES, Finding, Statement, by_first, counted, verdict_of
+from millet.report.judging import NO, PARTLY, YES, Finding, Statement, by_first, how_many_hold, verdict_of
 from millet.report.layout import NONE, shown
 from millet.report.names import BACKBONES, METRICS, MILLET_POOLINGS, OWN, POOLINGS
 from millet.report.paper import paper_table
@@ -85,7 +85,7 @@ def _better_than_shap(metric: str) -> Callable[[Run, Published], Finding | None]
                     continue
                 better.append(ours.own > ours.method)
                 theirs_better.append(theirs[0] > theirs[1])
-        return counted(better, theirs_better, "models")
+        return how_many_hold(better, theirs_better, "models")
 
     return judge
 
@@ -103,7 +103,7 @@ def _best_of(metric: str) -> Callable[[Run, Published], Finding | None]:
                 continue
             better.append(_last_are_better([value for value in ours if value is not None], metric))
             theirs_better.append(_last_are_better([float(runs.mean()) for runs in theirs], metric))
-        return counted(better, theirs_better, "backbones")
+        return how_many_hold(better, theirs_better, "backbones")
 
     return judge
 
@@ -121,7 +121,7 @@ def _is_sparser(run: Run, published: Published) -> Finding | None:
         cam = run.single(WEB_TRAFFIC.name, f"gap-{backbone}", "gini", "cam")
         if own is not None and cam is not None:
             sparser.append(own > cam)
-    return counted(sparser, (), "backbones", of_paper="seen in examples")
+    return how_many_hold(sparser, (), "backbones", of_paper="seen in examples")
 
 
 def _is_sparser_side_by_side(run: Run, published: Published) -> Finding | None:
@@ -156,7 +156,7 @@ def _attention_is_worst(run: Run, published: Published) -> Finding | None:
         for found, verdicts in ((ours, worst), (theirs, theirs_worst)):
             known = [value for value in found if value is not None]
             verdicts.append(known[MILLET_POOLINGS.index("attention")] == min(known))
-    return counted(worst, theirs_worst, "backbones")
+    return how_many_hold(worst, theirs_worst, "backbones")
 
 
 def _peaks_are_missed(run: Run, published: Published) -> Finding | None:

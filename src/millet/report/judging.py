@@ -113,7 +113,7 @@ def verdict_of(n_held: int, n_all: int) -> str:
     return YES if n_held == n_all else PARTLY if 2 * n_held >= n_all else NO
 
 
-def counted(ours: Sequence[bool], theirs: Sequence[bool], what: str, of_paper: str = "") -> Finding | None:
+def how_many_hold(ours: Sequence[bool], theirs: Sequence[bool], what: str, of_paper: str = "") -> Finding | None:
     """Return how often something holds for us and in the paper's figures; in words where the paper has none."""
     if not ours:
         return None

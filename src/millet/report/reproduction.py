@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from millet.atomic import atomic_path
-from millet.report.agreement import CHECKS
+from millet.report.agreement import ASSUMPTIONS, CHECKS
 from millet.report.claims import CLAIMS
 from millet.report.document import (
     build_section,
@@ -33,9 +33,11 @@ from millet.report.overview import ITEMS, Part, overview
 from millet.report.published import Published
 from millet.report.rows import Run, read_run
 from millet.report.webtraffic import shortened_note
+from millet.tables import counted
 
 TITLE = "Reproduction of the paper"
 DPI = 100
+SHORT_ID = 9  # letters of a commit
 # Longer tables are folded away, and so are details.
 OPEN_ROWS = 24
 READING = (
@@ -152,7 +154,10 @@ def verdicts(
     claims = {**CLAIMS, **field_claims(path)}
     return (
         judged("What holds, and what does not", "the authors'", claims, parts, published, reasons),
-        judged("Agreement with the authors' runs", "by chance", CHECKS, parts, published, reasons),
+        replace(
+            judged("Agreement with the authors' runs", "by chance", CHECKS, parts, published, reasons),
+            notes=(ASSUMPTIONS,),
+        ),
     )
 
 
@@ -203,17 +208,30 @@ def _runs(runs: Sequence[Run]) -> list[str]:
 
 
 def _spent(run: Run) -> str:
-    """Return what a run cost, and on which machine."""
+    """Return what a run cost, on which machine, and which commits its rows come from."""
     kinds = ("train", "inference", "explain", "evaluate")
     core_seconds = 0.0
     for row in run.done:
         # An ensemble and a second method repeat the training time of the model.
-        counted = kinds[1:] if row.ensemble or row.method != OWN else kinds
-        core_seconds += sum(row.core_seconds(kind) or 0.0 for kind in counted)
+        spent_on = kinds[1:] if row.ensemble or row.method != OWN else kinds
+        core_seconds += sum(row.core_seconds(kind) or 0.0 for kind in spent_on)
     machines = {_machine(row.content.get("machine")) for row in run.done}
     versions = {_version(row.content.get("versions")) for row in run.done}
     facts = [*sorted(machines - {""}), *sorted(versions - {""})]
-    return f"{core_seconds / 3600:.2f} core hours" + (f" on {'; '.join(facts)}." if facts else ".")
+    spent = f"{core_seconds / 3600:.2f} core hours" + (f" on {'; '.join(facts)}." if facts else ".")
+    return " ".join([spent, *_commits(run)])
+
+
+def _commits(run: Run) -> list[str]:
+    """Say how many commits the rows come from, in the order of the rows, and how many had local changes."""
+    states = list(dict.fromkeys(str(row.content["commit"]) for row in run.done if row.content.get("commit")))
+    if not states:
+        return []
+    short = [state[:SHORT_ID] + "+" * state.endswith("+") for state in states]
+    n_commits = counted(len({state.removesuffix("+") for state in states}), "commit")
+    n_changed = sum(state.endswith("+") for state in states)
+    changed = f", {n_changed} with local changes (+)" if n_changed else ""
+    return [f"Rows of {n_commits}, {' to '.join(dict.fromkeys((short[0], short[-1])))}{changed}."]
 
 
 def _machine(machine: object) -> str:
