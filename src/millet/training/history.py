@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any, NamedTuple, overload
 
 from millet.atomic import atomic_path
+from millet.jsonl import strict
 
 
 class EpochRecord(NamedTuple):
@@ -107,16 +107,8 @@ class History(Sequence[EpochRecord]):
         """
         with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
             if str(path).endswith(".jsonl"):
-                file.writelines(_as_json(record) + "\n" for record in self._records)
+                file.writelines(json.dumps(strict(record._asdict()), allow_nan=False) + "\n" for record in self)
             else:
                 writer = csv.writer(file)
                 writer.writerow(EpochRecord._fields)
                 writer.writerows(self._records)
-
-
-def _as_json(record: EpochRecord) -> str:
-    finite = {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in record._asdict().items()
-    }
-    return json.dumps(finite, allow_nan=False)
