@@ -21,8 +21,8 @@ from millet.datasets.catalogue import WEB_TRAFFIC, find
 from millet.report import Published, Run, read_results, write_reproduction
 from millet.report.document import chosen_sections
 from millet.report.layout import NONE, Table
+from millet.report.names import OWN
 from millet.report.overview import ITEMS, PAPER_RECIPE
-from millet.report.rows import OWN
 from millet.training import RECIPES
 
 ROOT = Path(__file__).parents[2]
