@@ -1567,7 +1567,8 @@ def test_what_a_result_sets_free_is_begun_while_others_are_under_way(tmp_path, m
             done.append(result)
             if result == "short":
                 waiting.append("freed")
-    assert done == ["short", "freed", "long"]
+    # "long" never ends unless "freed" is run beside it; which of the two is heard of first is a race.
+    assert (done[0], sorted(done[1:])) == ("short", ["freed", "long"])
 
 
 @pytest.mark.slow
