@@ -19,7 +19,7 @@ from millet.explanation import Explanation
 from millet.metrics import agreement, aup, auprc, aur, entropy, gini, ndcg_at_n
 from millet.metrics.aopc import faithfulness_of
 from millet.metrics.erasure import lost_probability
-from millet.metrics.inputs import Floats, Integers, as_relevant
+from millet.metrics.inputs import Floats, Integers, as_numbers, as_relevant
 from millet.metrics.models import owner_of
 from millet.metrics.prediction import auroc, balanced_accuracy
 from millet.metrics.row import Row
@@ -157,11 +157,13 @@ class _Evidence:
         predicted = subject.targets(None)
         self.available = {"labels"} if codes is not None else set()
         if explanation is not None:
-            if not isinstance(explanation, Explanation) and np.ndim(explanation) != 3:
-                raise ParameterError(
-                    "explanation must be an Explanation, or scores of shape (n_cases, n_classes, n_timepoints) = "
-                    f"{(*subject.logits.shape, longest)}; got shape {np.shape(explanation)}."
-                )
+            if not isinstance(explanation, Explanation):
+                explanation = as_numbers("explanation", explanation)
+                if explanation.ndim != 3:
+                    raise ParameterError(
+                        "explanation must be an Explanation, or scores of shape (n_cases, n_classes, n_timepoints) = "
+                        f"{(*subject.logits.shape, longest)}; got shape {explanation.shape}."
+                    )
             self.of_predicted = subject.scores_of(explanation, predicted)[:, :longest]
             self.available.add("scores")
             if codes is not None:
