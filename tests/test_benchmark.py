@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,9 +55,10 @@ ROOT = Path(__file__).parent.parent
 EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
 TINY = '{ name = "Tiny", n_cases_per_class = 2, classes = ["None", "Peak"], sampling_interval = 240 }'
 PUMPS = [[np.sin(np.arange(24) * (1 + label) / 3 + case)] for label in (0, 1) for case in range(5)], [*"aaaaabbbbb"]
-TIMES = (
+NOT_COMPARED = (
     "train_seconds", "inference_seconds", "explain_seconds", "evaluate_seconds", "cell_seconds", "peak_memory_mb",
     "train_core_seconds", "inference_core_seconds", "explain_core_seconds", "evaluate_core_seconds",
+    "warnings",  # a resumed cell does not repeat what its training warned of
 )  # fmt: skip
 
 
@@ -82,11 +84,11 @@ def write_pumps(folder, cases, labels):
 
 
 def results(folder):
-    """What two runs of the same grid must agree in: everything but times."""
+    """What two runs of the same grid must agree in: everything but times and warnings."""
     rows = read_rows(folder)
     keys = [key_of(row) for row in rows]
     assert len(set(keys)) == len(keys), "a row is there twice"
-    return {key_of(row): {name: value for name, value in row.items() if name not in TIMES} for row in rows}
+    return {key_of(row): {name: value for name, value in row.items() if name not in NOT_COMPARED} for row in rows}
 
 
 @pytest.fixture(autouse=True)
@@ -888,7 +890,7 @@ def test_a_finished_run_is_left_as_it_is(tmp_path):
     run_benchmark(experiment, tmp_path / "run", n_jobs=1)
     before = (tmp_path / "run" / "rows.jsonl").read_bytes()
     outcome = run_benchmark(experiment, tmp_path / "run", n_jobs=1)
-    assert outcome == (1, 0, [])
+    assert outcome == (1, 0, [], [])
     again = CliRunner().invoke(cli, ["benchmark", str(tmp_path / "toy.toml"), "--out", str(tmp_path / "run")])
     assert "1 cell, 0 of them run now" in again.output
     assert (tmp_path / "run" / "rows.jsonl").read_bytes() == before
@@ -964,7 +966,7 @@ def test_a_method_that_fails_leaves_the_others_alone(tmp_path, monkeypatch):
     ]
     assert "ValueError: expected a number, " in said[1]
     seconds = [row["cell_seconds"] for row in rows]
-    assert sum(rows[0][name] for name in TIMES[1:4]) <= seconds[0] <= seconds[1] <= seconds[2]
+    assert sum(rows[0][name] for name in NOT_COMPARED[1:4]) <= seconds[0] <= seconds[1] <= seconds[2]
 
 
 def test_an_ensemble_averages_the_logits_of_its_members(tmp_path):
@@ -1401,8 +1403,45 @@ def test_pictures_that_cannot_be_kept_are_a_warning_beside_the_row(tmp_path, mon
     said = []
     assert not run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1, say=said.append).failed
     (row,) = read_rows(tmp_path / "run")
-    assert (row["status"], row["warning"]) == ("done", "no cases for pictures: RuntimeError: no ink")
-    assert f"accuracy {row['accuracy']:.3f}; {row['warning']}, " in said[1]
+    assert (row["status"], row["warnings"]) == ("done", ["There are no cases for pictures: RuntimeError: no ink"])
+    assert f"accuracy {row['accuracy']:.3f}, 1 warning, " in said[1]
+
+
+def test_what_a_worker_warns_of_is_in_every_row_that_it_concerns(tmp_path, monkeypatch):
+    def with_doubts(call, doubt):
+        def doubtful(*given, **named):
+            for _ in range(2):
+                warnings.warn(doubt, stacklevel=1)
+            return call(*given, **named)
+
+        return doubtful
+
+    monkeypatch.setattr(work, "_untrained", with_doubts(work._untrained, "little\nlearnt"))
+    monkeypatch.setattr(work, "measure", with_doubts(work.measure, "few cases"))
+    grid = tiny(tmp_path, more="methods = { random = {} }")
+    outcome = run_benchmark(grid, tmp_path / "run", n_jobs=1)
+    rows = read_rows(tmp_path / "run")
+    assert [row["warnings"] for row in rows] == [["little learnt", "few cases"]] * 2
+    assert outcome.warned == rows
+
+
+def test_a_row_without_warnings_has_no_field_for_them(tmp_path):
+    outcome = run_benchmark(tiny(tmp_path), tmp_path / "run", n_jobs=1)
+    assert "warnings" not in read_rows(tmp_path / "run")[0]
+    assert outcome.warned == []
+
+
+def test_a_call_says_how_many_rows_come_from_other_code(tmp_path):
+    grid = tiny(tmp_path, more="repeats = 2")
+    said = []
+    run_benchmark(grid, tmp_path / "run", n_jobs=1, repeats=1, say=said.append)
+    rows = tmp_path / "run" / "rows.jsonl"
+    run_benchmark(grid, tmp_path / "run", n_jobs=1, say=said.append)
+    assert not any("another commit" in line for line in said)
+    older, *_ = read_rows(tmp_path / "run")
+    rows.write_text(json.dumps(older | {"commit": "0123abc"}) + "\n")
+    run_benchmark(grid, tmp_path / "run", n_jobs=1, say=said.append)
+    assert "Rows so far that come from another commit or other versions: 1 of 1" in said
 
 
 def test_members_whose_models_are_gone_are_trained_again_for_their_ensemble(tmp_path):
@@ -1413,6 +1452,8 @@ def test_members_whose_models_are_gone_are_trained_again_for_their_ensemble(tmp_
     rows = (tmp_path / "run" / "rows.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "run" / "rows.jsonl").write_text("".join(row for row in rows if '"ensemble": true' not in row))
     run_benchmark(grid, tmp_path / "run", n_jobs=1)
+    (warning,) = read_rows(tmp_path / "run")[-1]["warnings"]
+    assert warning == "Members trained again, since their models were gone: 0, 1."
     assert results(tmp_path / "run") == expected
 
 

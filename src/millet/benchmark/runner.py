@@ -20,6 +20,7 @@ from millet.benchmark.experiment import Experiment
 from millet.benchmark.folder import open_run
 from millet.benchmark.grid import GivenUp, Grid
 from millet.benchmark.job import UNKNOWN, Fingerprints, Job, failure_row, other_cases
+from millet.benchmark.provenance import commit, versions
 from millet.benchmark.rows import Row, RowsFile, kept_rows, key_of
 from millet.benchmark.status import StatusLine, read_note
 from millet.benchmark.times import in_words
@@ -45,11 +46,14 @@ class Outcome(NamedTuple):
         Cells that this call has run.
     failed : list of dict
         The rows of everything that failed, now or earlier.
+    warned : list of dict
+        The rows that come with warnings, now or earlier.
     """
 
     n_cells: int
     n_run: int
     failed: list[Row]
+    warned: list[Row]
 
 
 def run_benchmark(
@@ -135,7 +139,7 @@ def run_benchmark(
         failed = [row for row in rows.rows if row["status"] == "failed"]
         if not failed and not outstanding(cells, {key_of(row) for row in rows.rows}):
             shutil.rmtree(folder / "cells", ignore_errors=True)
-    return Outcome(len(cells), len(left), failed)
+    return Outcome(len(cells), len(left), failed, [row for row in rows.rows if row.get("warnings")])
 
 
 @final
@@ -169,6 +173,9 @@ class _Run:
     def run(self) -> None:
         cells, workers = counted(self._n_left, "cell"), counted(self._pool.n_workers, "worker")
         self._say(f"{cells} to run with {workers}, about {in_words(self._seconds_left(1.0))} by estimate")
+        here, rows = (commit(), versions()), self._rows.rows
+        if others := sum((row.get("commit"), row.get("versions")) != here for row in rows):
+            self._say(f"Rows so far that come from another commit or other versions: {others} of {len(rows)}")
         with self._status:
             self._give_up(self._grid.hopeless())
             # More than one round if workers died, or results made ensembles possible that a cluster did not ask for.
@@ -286,7 +293,8 @@ def _seconds_in_all(rows: list[Row]) -> float:
 def _news(rows: list[Row]) -> str:
     """Return what a cell's line says about its rows: what went wrong, or how well it did."""
     failed = [row["error"] for row in rows if row["status"] == "failed"]
-    warnings = [row["warning"] for row in rows if "warning" in row]
+    n_warnings = len({text for row in rows for text in row.get("warnings", ())})
     known = [row["accuracy"] for row in rows if row.get("accuracy") is not None]
     good = f"accuracy {known[0]:.3f}" if known else "done"
-    return "; ".join([failed[0] if failed else good, *warnings]).rstrip(".")
+    warned = [counted(n_warnings, "warning")] if n_warnings else []
+    return ", ".join([(failed[0] if failed else good).rstrip("."), *warned])

@@ -13,6 +13,7 @@ import shutil
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,7 @@ from millet.classifier import MilletClassifier
 from millet.contract import EvidenceClassifier, data_summary, split_fingerprint
 from millet.datasets import Dataset
 from millet.datasets.dataset import Series
-from millet.errors import LabelError, StorageError
+from millet.errors import LabelError, StorageError, warn_user
 from millet.labels import encode_labels
 from millet.loading import load_classifier
 from millet.locks import locked
@@ -81,9 +82,11 @@ def _rows(job: Job, started: float) -> Iterator[Row]:
     """
     kept = kept_rows(job.kept)
     left = [method for method in job.cell.methods if method.name not in kept]
+    doubts: list[str] = []
     if left:
         try:
-            classifier, test, fingerprints = _prepared(job)
+            with _noted(doubts):
+                classifier, test, fingerprints = _prepared(job)
         except Exception as error:
             yield from (kept.get(m.name) or _failure(job, m, error, started) for m in job.cell.methods)
             return
@@ -93,11 +96,24 @@ def _rows(job: Job, started: float) -> Iterator[Row]:
     yield from (kept[method.name] for method in job.cell.methods if method not in left)
     for method in left:
         try:
-            row = _measured(job, method, classifier, test, started) | {"test_fingerprint": fingerprints.test}
+            said = doubts.copy()
+            with _noted(said):
+                row = _measured(job, method, classifier, test, started) | {"test_fingerprint": fingerprints.test}
+            row |= {"warnings": said} if said else {}
             keep_row(job.kept, row)
         except Exception as error:
             row = _failure(job, method, error, started)
         yield row
+
+
+@contextmanager
+def _noted(doubts: list[str]) -> Iterator[None]:
+    """Add every warning, once, to what a row says: a worker's own output is seen by nobody."""
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+        yield
+    doubts.extend(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
 
 
 class _Prepared(NamedTuple):
@@ -140,13 +156,14 @@ def _measured(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test
 
 
 def _keep_pictures(job: Job, method: MethodSpec, classifier: EvidenceClassifier, test: Dataset) -> Row:
-    """Keep cases for pictures, or return why there are none: measurements deserve a row even without them."""
+    """Keep cases for pictures, or warn that there are none: measurements deserve a row even without them."""
     try:
         return keep_pictures(job, method, classifier, test)
     except Exception as error:
         if _is_fatal(error):
             raise
-        return {"warning": f"no cases for pictures: {_described(error)}"}
+        warn_user(f"There are no cases for pictures: {_described(error)}")
+        return {}
 
 
 _latest: tuple[Any, tuple[Dataset, Dataset]] | None = None
@@ -166,7 +183,7 @@ def _trained(job: Job, cases: _Cases, *, is_wanted_anew: bool = True) -> Evidenc
     job.checkpoints.mkdir(parents=True, exist_ok=True)
     # A worker that was given up for lost may still be training; the second one then finds the first one's model.
     with locked(job.checkpoints.with_suffix(".lock")):
-        if (folder / "model.json").exists():
+        if _has_model(job):
             found = _loaded(folder)
             # A model of other cases is replaced if its rows were removed to run it again, not if they are there.
             if not is_wanted_anew or found.training_summary_["fingerprint"] == cases.fingerprint:
@@ -176,6 +193,10 @@ def _trained(job: Job, cases: _Cases, *, is_wanted_anew: bool = True) -> Evidenc
         classifier.save(folder)
         shutil.rmtree(job.checkpoints, ignore_errors=True)
     return _loaded(folder)
+
+
+def _has_model(job: Job) -> bool:
+    return (job.model_folder / "model.json").exists()
 
 
 def _loaded(folder: Path) -> EvidenceClassifier:
@@ -221,7 +242,11 @@ def _untrained_single(job: Job, model: ModelSpec, n_cases: int) -> EvidenceClass
 
 def _ensemble(job: Job, cases: _Cases) -> EvidenceClassifier:
     """Put the members into one classifier, which averages their logits; those that are lost are trained again."""
-    members = [_trained(job.of_member(repeat), cases, is_wanted_anew=False) for repeat in range(job.n_members)]
+    jobs = [job.of_member(repeat) for repeat in range(job.n_members)]
+    lost = [str(member.cell.repeat) for member in jobs if not _has_model(member)]
+    members = [_trained(member, cases, is_wanted_anew=False) for member in jobs]
+    if lost:
+        warn_user(f"Members trained again, since their models were gone: {', '.join(lost)}.")
     if {member.training_summary_["fingerprint"] for member in members} != {cases.fingerprint}:
         raise StorageError(other_cases(job.cell.data.name))
     networks = [member for member in members if isinstance(member, MilletClassifier)]

@@ -73,6 +73,9 @@ def benchmark(
         )
     n_cells = counted(outcome.n_cells, "cell")
     click.echo(wrap(f"{n_cells}, {outcome.n_run} of them run now. Rows are in {out / 'rows.jsonl'}"))
+    if outcome.warned:
+        n_rows, first = counted(len(outcome.warned), "row"), outcome.warned[0]["warnings"][0]
+        click.echo(wrap(f"{n_rows} with warnings, in the field `warnings`; the first: {first}"), err=True)
     for row in outcome.failed:
         title = (
             f"{row['dataset']} {row['model']} {'ensemble' if row['ensemble'] else row['repeat']} ({row['method']})"
