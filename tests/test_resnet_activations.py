@@ -37,15 +37,25 @@ def test_the_original_applies_relu_after_the_first_two_convolutions_of_a_block(s
 
 def test_the_table_has_means_with_the_least_and_the_greatest(script, tmp_path, monkeypatch):
     rows = [
-        {"dataset": "Toy", "seed": seed, "train_loss": loss, "accuracy": 0.5 + seed / 4, "loss": 1.0, "aopcr": 2.0}
+        {
+            "dataset": "Toy",
+            "model": model,
+            "seed": seed,
+            "train_loss": loss,
+            "accuracy": 0.5 + seed / 4,
+            "loss": 1.0,
+            "aopcr": 2.0,
+        }
+        for model in ("gap-resnet", "conjunctive-resnet")
         for seed, loss in enumerate((0.01, 0.0001))
     ]
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.setattr(script, "ROWS", file)
-    page = script.table(["Toy"], Published(None))
-    assert (
-        "| Toy | as in the original | 2 | -3.00, -4.00 to -2.00 | 0.62, 0.50 to 0.75 | 1.00, 1.00 to 1.00 | "
-        "2.00, 2.00 to 2.00 |"
-    ) in page
+    page = script.table(Published(None))
+    for model in ("GAP ResNet", "Conjunctive ResNet"):
+        assert (
+            f"| Toy | {model} | as in the original | 2 | -3.00, -4.00 to -2.00 | 0.62, 0.50 to 0.75 | "
+            "1.00, 1.00 to 1.00 | 2.00, 2.00 to 2.00 |"
+        ) in page
     assert "authors' runs |" not in page

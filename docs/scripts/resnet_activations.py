@@ -1,10 +1,11 @@
-"""Write docs/tables/resnet_activations.md: GAP ResNet with the paper's recipe, by where its blocks apply ReLU.
+"""Write docs/tables/resnet_activations.md: ResNet with the paper's recipe, by where its blocks apply ReLU.
 
     python docs/scripts/resnet_activations.py --path data/ucr --published published --runs 3 SonyAIBORobotSurface1
+    python docs/scripts/resnet_activations.py --path data/ucr --published published --pooling conjunctive MoteStrain
 
 The released code applies ReLU after the last of a block's three convolutions, the original ResNet after the first
 two. This script trains networks of the second kind and keeps their rows in results/resnet_activations.jsonl; those
-already there are not trained again. Rows of the first kind are in results/ucr_small.
+already there are not trained again, and the table shows all of them. Rows of the first kind are in results/ucr_small.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from millet.atomic import atomic_path
 from millet.benchmark.provenance import commit, machine, versions
 from millet.nn.backbones import BlockBackbone, ResNet, ResNetBlock
 from millet.report import Published, read_run
+from millet.report.names import model_title
 from millet.report.training import powers_of_ten
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "tables" / "resnet_activations.md"
 ROWS = ROOT / "results" / "resnet_activations.jsonl"
 RUN = ROOT / "results" / "ucr_small"
-MODEL = "gap-resnet"
 METRICS = ("train_loss", "accuracy", "loss", "aopcr")
-HEADER = ("dataset", "ReLU", "runs", "training loss, as a power of ten", "accuracy", "test loss", "AOPCR")
+HEADER = ("dataset", "model", "ReLU", "runs", "training loss, as a power of ten", "accuracy", "test loss", "AOPCR")
 INTRODUCTION = """# Where ResNet applies ReLU
 
-GAP ResNet trained with the paper's recipe: the mean over single networks, and their least and greatest. A block has
+ResNet trained with the paper's recipe: the mean over single networks, and their least and greatest. A block has
 three convolutions. In the released code ReLU follows only the last of them, and our `ResNet` does the same; in the
 original ResNet (Wang et al., 2017) it follows the first two. [Decision 15](../decisions/0015-resnet-as-released.md)
 says what follows. A training loss of 0 counts as -9. Written by `docs/scripts/resnet_activations.py`.
@@ -58,15 +59,15 @@ def known_rows() -> list[dict[str, object]]:
     return [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
 
 
-def train(name: str, path: str, seed: int) -> dict[str, object]:
+def train(name: str, pooling: str, path: str, seed: int) -> dict[str, object]:
     """Train and evaluate one network."""
     training, test = load_dataset(name, path)
-    classifier = MilletClassifier(
-        OriginalResNet, "gap", padding="zeros", recipe="paper", random_state=seed, n_jobs=1
-    ).fit(training.X, training.y)
+    classifier = MilletClassifier(OriginalResNet, pooling, recipe="paper", random_state=seed, n_jobs=1)
+    classifier.fit(training.X, training.y)
     found = evaluate(classifier, test, metrics=[metric for metric in METRICS if metric != "train_loss"])
     return {
         "dataset": name,
+        "model": f"{pooling}-resnet",
         "seed": seed,
         "n_epochs_run": classifier.training_summary_["n_epochs"][0],
         "train_loss": classifier.training_summary_["kept_loss"][0],
@@ -77,25 +78,25 @@ def train(name: str, path: str, seed: int) -> dict[str, object]:
     }
 
 
-def line(name: str, where: str, *columns: Sequence[float]) -> str:
+def line(name: str, model: str, where: str, *columns: Sequence[float]) -> str:
     """Return a line of the table: means, and the least and the greatest; nothing where there are no runs."""
     losses, *others = columns
     if not losses:
         return ""
     numbers = [f"{fmean(c):.2f}, {min(c):.2f} to {max(c):.2f}" for c in (powers_of_ten(losses), *others)]
-    return f"| {name} | {where} | {len(losses)} | {' | '.join(numbers)} |"
+    return f"| {name} | {model_title(model)} | {where} | {len(losses)} | {' | '.join(numbers)} |"
 
 
-def table(names: Sequence[str], published: Published) -> str:
+def table(published: Published) -> str:
     """Return the page, in Markdown."""
     rows, ours = known_rows(), read_run(RUN)
-    lines = [f"| {' | '.join(HEADER)} |", "| --- | --- |" + " --: |" * (len(HEADER) - 2)]
-    for name in names:
-        original = [row for row in rows if row["dataset"] == name]
+    lines = [f"| {' | '.join(HEADER)} |", "| --- | --- | --- |" + " --: |" * (len(HEADER) - 3)]
+    for of in dict.fromkeys((row["dataset"], row["model"]) for row in rows):
+        original = [row for row in rows if (row["dataset"], row["model"]) == of]
         lines += [
-            line(name, "as released", *(ours.runs(name, MODEL, metric) for metric in METRICS)),
-            line(name, "as in the original", *([row[metric] for row in original] for metric in METRICS)),
-            line(name, "the authors' runs", *(published.runs(name, MODEL, metric).tolist() for metric in METRICS)),
+            line(*of, "as released", *(ours.runs(*of, metric) for metric in METRICS)),
+            line(*of, "as in the original", *([row[metric] for row in original] for metric in METRICS)),
+            line(*of, "the authors' runs", *(published.runs(*of, metric).tolist() for metric in METRICS)),
         ]
     return INTRODUCTION + "\n".join(found for found in lines if found) + "\n"
 
@@ -104,18 +105,20 @@ def main() -> None:
     """Train what is missing, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+")
+    parser.add_argument("--pooling", choices=("gap", "conjunctive"), default="gap")
     parser.add_argument("--path", required=True, help="folder with UCR datasets")
     parser.add_argument("--published", type=Path, help="folder with the authors' results")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     for name in options.datasets:
         for seed in range(options.runs):
-            if not any((row["dataset"], row["seed"]) == (name, seed) for row in known_rows()):
-                row = train(name, options.path, seed)
+            wanted = (name, f"{options.pooling}-resnet", seed)
+            if not any((row["dataset"], row["model"], row["seed"]) == wanted for row in known_rows()):
+                row = train(name, options.pooling, options.path, seed)
                 with ROWS.open("a") as rows:
                     rows.write(json.dumps(row) + "\n")
     with atomic_path(TABLE) as temporary:
-        temporary.write_text(table(options.datasets, Published(options.published)), encoding="utf-8")
+        temporary.write_text(table(Published(options.published)), encoding="utf-8")
     print(f"Wrote {TABLE}.")
 
 
