@@ -21,6 +21,7 @@ from millet.nn import POOLINGS, AdditivePooling, ConjunctivePooling, MilletNetwo
 from millet.viewer import model_facts
 from naive_nn import AuthorsNetwork, copy_weights, fill_by_formula
 
+POSITIONS = "pool.positional_encoding.pe"
 PAPER_BACKBONES = ["fcn", "inceptiontime", "resnet"]
 
 
@@ -224,6 +225,35 @@ def test_code_in_a_file_is_not_run(tmp_path, weights, writer):
 def test_weights_may_be_wrapped_as_training_scripts_do(tmp_path, weights, wrapper):
     torch.save({"epoch": 3, wrapper: weights}, tmp_path / "conjunctive.pth")
     assert load_authors_checkpoint(tmp_path / "conjunctive.pth").n_classes == 2
+
+
+def test_a_flipped_byte_is_noticed(tmp_path, weights):
+    path = tmp_path / "conjunctive.pth"
+    torch.save(weights, path)
+    content = bytearray(path.read_bytes())
+    where = content.find(weights["feature_extractor.instance_encoder.1.conv_block.0.weight"].numpy().tobytes()[:64])
+    content[where + 5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match=r"is damaged: the part .* has another checksum"):
+        load_authors_checkpoint(path)
+
+
+def test_positions_other_than_the_released_ones_are_refused(tmp_path, weights):
+    path = tmp_path / "conjunctive.pth"
+    torch.save({name: value.half() for name, value in weights.items()}, path)
+    load_authors_checkpoint(path)
+    for other in (2 * weights[POSITIONS], torch.zeros(5)):
+        torch.save({**weights, POSITIONS: other}, path)
+        with pytest.raises(StorageError, match=r"positional encodings in .* are not those of the released code"):
+            load_authors_checkpoint(path)
+
+
+def test_quantised_weights_are_refused(tmp_path, weights):
+    path = tmp_path / "conjunctive.pth"
+    name = "pool.attention_head.0.weight"
+    torch.save({**weights, name: (100 * weights[name]).to(torch.int8)}, path)
+    with pytest.raises(StorageError, match=r"torch\.int8 weights .* must not be quantised"):
+        load_authors_checkpoint(path)
 
 
 def test_weights_that_are_not_finite_are_refused(tmp_path, weights):

@@ -85,8 +85,8 @@ def test_a_network_predicts_what_plain_torch_predicts_case_by_case(
 
 @each_backbone
 @settings(max_examples=3, deadline=None)
-# Of short cases alone max-pooling and LITE's wide filters make constants, which are normalised to 0, where ReLU has no
-# derivative.
+# Of short cases alone max-pooling and LITE's wide filters make constants, which are normalised to 0, where ReLU has
+# no derivative.
 @given(padding=EDGES, lengths=LENGTHS.filter(lambda lengths: max(lengths) >= 39), n_channels=CHANNELS, seed=SEEDS)
 def test_a_training_step_on_a_padded_batch_is_plain_torchs_on_the_valid_timepoints(
     backbone, padding, lengths, n_channels, seed

@@ -497,6 +497,17 @@ def test_a_part_of_a_grid_leaves_the_checkpoints_and_failures_of_the_rest_alone(
     assert not (folder / "cells").exists()
 
 
+def test_an_ensembles_failure_is_forgotten_with_that_of_its_members(tmp_path):
+    experiment, folder = tiny(tmp_path, more="repeats = 2"), tmp_path / "run"
+    run_benchmark(experiment, folder, n_jobs=1)
+    rows = RowsFile(folder)
+    failed = [{**row, "status": "failed", "error": "lost"} for row in read_rows(folder)]
+    rows.discard(lambda _: True)
+    rows.append(failed)
+    run_benchmark(experiment, folder, n_jobs=1, repeats=1, retry_failed=True)
+    assert {row["repeat"]: row["status"] for row in read_rows(folder)} == {0: "done", 1: "failed"}
+
+
 def test_a_model_may_be_chosen_by_the_name_that_the_file_has_for_it(tmp_path):
     cells = all_cells(tiny(tmp_path, models='"lite", "minirocket+lite"'))
     assert [cell.model.name for cell in chosen(cells, ["lite"], None)] == ["conjunctive-lite"]

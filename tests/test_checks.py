@@ -9,11 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millet.checks import integer, number
+from millet.checks import integer, number, switch
 from millet.errors import ParameterError
 
 NAN = float("nan")
 INF = float("inf")
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_])
+def test_a_switch_is_on_or_off(value):
+    assert switch("x", value) is bool(value)
+
+
+@pytest.mark.parametrize("value", ["no", "False", 1, None, 0.0])
+def test_text_and_numbers_are_no_switch(value):
+    with pytest.raises(ParameterError, match="x must be True or False"):
+        switch("x", value)
 
 
 @pytest.mark.parametrize("value", [1, 7, np.int8(7), np.uint64(7), 10**30])

@@ -624,6 +624,9 @@ def test_a_memory_map_is_never_loaded_whole(tmp_path):
         ({"n_jobs": 0}, "n_jobs"),
         ({"callbacks": [42]}, "callbacks"),
         ({"normalise": "yes"}, "normalise"),
+        ({"early_stopping": "no"}, "early_stopping must be True or False"),
+        ({"warm_start": "no"}, "warm_start must be True or False"),
+        ({"positions": "no"}, "positions must be True or False"),
     ],
 )
 def test_bad_parameters_are_refused_before_training(bumps, parameters, message):

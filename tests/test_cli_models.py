@@ -65,6 +65,28 @@ def test_predict_writes_a_file_and_takes_one(model, aeon_data, tmp_path):
     assert [int(row["predicted"]) for row in rows] == expected.tolist()
 
 
+@pytest.mark.parametrize(
+    "options", [["predict", "--out"], ["explain", "--out"], ["explain", "--out", "b.npz", "--report"]]
+)
+def test_the_file_with_the_series_is_never_written_over(model, aeon_data, tmp_path, options, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    suffix = ".html" if "--report" in options else ".csv"
+    series = millet.load_dataset("GunPoint", aeon_data)[1].X[:3, 0]
+    own, other = tmp_path / "own.csv", tmp_path / f"other{suffix}"
+    np.savetxt(own, np.column_stack([[1, 2, 1], series]), delimiter=",")
+    other.symlink_to(own)  # the same file by another name
+    before = own.read_bytes()
+    command, *rest = options
+    assert "is the file with the series, which would be lost" in str(run(command, model, own, *rest, other))
+    assert own.read_bytes() == before
+
+
+def test_predictions_are_not_written_under_the_name_of_another_format(model, aeon_data, tmp_path):
+    error = run("predict", model, "GunPoint", "--path", aeon_data, "--out", tmp_path / "p.xlsx")
+    assert "--out must end in .csv" in str(error)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_predict_says_what_a_long_file_calls_its_cases(model, tmp_path):
     rows = [f"{name},{value}" for name in ("pump 7", "pump 3") for value in range(9)]
     (tmp_path / "long.csv").write_text("\n".join(["id,v", *rows]))

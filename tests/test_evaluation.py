@@ -6,11 +6,15 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, roc_auc_score
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+from torch import nn
 
 import millet
 from millet import Dataset, MilletClassifier, RocketMilletClassifier
@@ -172,6 +176,57 @@ def test_a_scikit_learn_model_is_scored_without_an_explanation():
     assert evaluate(model, data, explanation=evidence, removal="mean")["aopcr"] > 0
 
 
+def test_accuracies_follow_predict_where_it_is_not_the_greatest_logit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 12))
+    data = made_of(X, np.arange(40) % 2)
+    model = FixedThresholdClassifier(LogisticRegression(), threshold=0.7).fit(X, data.y)
+    predicted = model.predict(X)
+    n_other = (predicted != model.predict_proba(X).argmax(axis=1)).sum()
+    assert n_other > 0
+    with pytest.warns(UserWarning, match=f"predict gives {n_other} of 40 cases another class"):
+        found = evaluate(model, data, metrics=["accuracy", "balanced_accuracy", "loss"], batch_size=7)
+    assert found["accuracy"] == accuracy_score(data.y, predicted)
+    assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(data.y, predicted))
+    assert found["loss"] == pytest.approx(log_loss(data.y, model.predict_proba(X)))
+
+
+def test_decisions_between_pairs_of_classes_are_not_taken_for_logits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 12))
+    data = made_of(X, np.arange(30) % 3)
+    with pytest.raises(ParameterError, match="in pairs; fit one with decision_function_shape='ovr'"):
+        evaluate(SVC(decision_function_shape="ovo").fit(X, data.y), data)
+    model = SVC(break_ties=True).fit(X, data.y)
+    assert evaluate(model, data, metrics=["accuracy"])["accuracy"] == model.score(X, data.y)
+
+
+@pytest.mark.parametrize("as_table", [True, False])
+def test_a_torch_module_is_scored_at_every_cases_own_length(as_table):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module = nn.Sequential(nn.Conv1d(1, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 2)).eval()
+    rng = np.random.default_rng(0)
+    series = [rng.normal(size=n) for n in (9, 12, 9, 7)]
+    X = np.array([np.pad(one, (0, 12 - len(one)), constant_values=np.nan) for one in series])
+    data = Dataset("toy", X if as_table else series, np.array([0, 1, 0, 1]), np.arange(2))
+
+    def by_hand(cases):
+        alone = [
+            torch.tensor(case[~np.isnan(case)], dtype=torch.float32)[None, None] for case in map(np.ravel, cases)
+        ]
+        with torch.inference_mode():
+            return np.concatenate([module(case).double().numpy() for case in alone])
+
+    evidence = rng.normal(size=(4, 2, 12))
+    names = ["accuracy", "loss", "aopcr"]
+    found = evaluate(module, data, explanation=evidence, metrics=names, batch_size=3)
+    expected = evaluate(by_hand, data, explanation=evidence, metrics=names)
+    assert [found[name] for name in names] == pytest.approx([expected[name] for name in names], rel=1e-5)
+    with pytest.raises(ParameterError, match=r"training mode.*module\.eval\(\)"):
+        evaluate(module.train(), data)
+
+
 def test_ones_own_arrays_are_a_dataset(classifier, web_traffic):
     own = Dataset(X=web_traffic.X[:, 0], y=web_traffic.y.tolist())
     theirs = evaluate(classifier, web_traffic, metrics=["accuracy", "loss"])
@@ -222,6 +277,8 @@ def test_labels_that_the_model_does_not_know_are_refused(classifier, web_traffic
     strange = dataclasses.replace(web_traffic, y=np.where(np.arange(20) < 3, 77, web_traffic.y))
     with pytest.raises(LabelError, match=r"3 of 20 cases have a label that is none of the model's classes .* 77"):
         evaluate(classifier, strange)
+    with pytest.raises(LabelError, match=r"another type: '0' \(str\) among classes such as 0 \(int\)"):
+        evaluate(classifier, dataclasses.replace(web_traffic, y=web_traffic.y.astype(str)))
 
 
 def test_an_explanation_of_something_else_is_refused(classifier, web_traffic):

@@ -15,7 +15,7 @@ from matplotlib import pyplot
 
 from millet.cli import cli
 from millet.datasets.catalogue import PAPER_DATASETS, find
-from millet.errors import DatasetFormatError, DatasetNotFoundError, ParameterError, UnknownNameError
+from millet.errors import DatasetFormatError, DatasetNotFoundError, ParameterError, StorageError, UnknownNameError
 from millet.report import (
     Published,
     paper_table,
@@ -671,6 +671,38 @@ class TestUcr:
         assert line_of(text, "GAP InceptionTime", "UCR: Accuracy (App. D.3): 1 of 85 datasets")[1] == "1"
         assert "UCR: Accuracy among 3 classifiers (App. D.3): 6 of 85 datasets" in text
         assert "On all datasets our results are means of single models, since there are no ensembles" in text
+
+    def test_single_models_beside_the_papers_ensembles_are_marked(self, tmp_path, published):
+        rows = grid(["WebTraffic"], DUEL)
+        without = write_report(make_run(tmp_path / "a", rows, name="webtraffic")).path.read_text()
+        assert line_of(without, "GAP InceptionTime", "WebTraffic: Accuracy")[5].endswith(" \\*")
+        assert "Our single models beside the paper's ensembles" in without
+        beside = write_report(make_run(tmp_path / "b", rows, name="webtraffic"), published=published)
+        assert "*" not in line_of(beside.path.read_text(), "GAP InceptionTime", "WebTraffic: Accuracy")[6]
+
+    def test_smaller_ensembles_than_the_authors_are_called_so(self, tmp_path, published):
+        rows = grid(UCR, DUEL)
+        for repeats, is_said in ((2, True), (5, False)):
+            folder = make_run(tmp_path / str(repeats), rows, name="ucr", repeats=repeats)
+            text = write_report(folder, published=published).path.read_text()
+            assert ("Our ensembles have 2 members, the authors' 5" in text) == is_said
+
+    def test_where_nothing_is_won_there_is_no_greatest_gain(self, tmp_path):
+        rows = [row | {"balanced_accuracy": 0.6 + 0.1 * (row["model"] == "gap-inceptiontime")}
+                for row in grid(UCR, DUEL)]  # fmt: skip
+        text = write_report(make_run(tmp_path, rows, name="ucr")).path.read_text()
+        cells = line_of(text, "GAP InceptionTime", "UCR: Conjunctive InceptionTime head to head")
+        assert cells[1] == "0 / 0 / 6"
+        assert cells[-2:] == ["–", f"{UCR[0]} -0.100"]
+
+    def test_a_page_of_somebody_elses_is_not_replaced(self, tmp_path):
+        folder = make_run(tmp_path / "run", grid(UCR, DUEL), name="ucr")
+        page = write_report(folder, out=tmp_path).path
+        write_report(folder, out=tmp_path)
+        page.write_text("# Report\n\nMy own words.\n")
+        with pytest.raises(StorageError, match=r"report\.md is not a report of MILLET's"):
+            write_report(folder, out=tmp_path)
+        assert page.read_text() == "# Report\n\nMy own words.\n"
 
     def test_where_nothing_is_an_ensemble_no_table_of_ensembles_is_spoken_of(self, tmp_path):
         text = write_report(make_run(tmp_path, grid(UCR, DUEL, n_repeats=1), name="ucr")).text

@@ -24,6 +24,19 @@ def integer(name: str, value: Any, at_least: int) -> int:
     return int(value)
 
 
+def switch(name: str, value: Any) -> bool:
+    """Return `value` as a bool; text such as "no" is refused, since it would count as True.
+
+    Examples
+    --------
+    >>> switch("warm_start", True)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
 def jobs(value: Any) -> int:
     """Return `n_jobs` as joblib takes it: None is 1, -1 is one per core, -2 leaves one core free, and so on.
 

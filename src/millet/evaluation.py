@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from millet.checks import integer
 from millet.datasets import Dataset
-from millet.errors import LabelError, ParameterError, lookup
+from millet.errors import LabelError, ParameterError, lookup, warn_user
 from millet.explanation import Explanation
 from millet.metrics import agreement, aup, auprc, aur, entropy, gini, ndcg_at_n
 from millet.metrics.aopc import faithfulness_of
@@ -69,8 +69,8 @@ def evaluate(
     Parameters
     ----------
     model : object
-        A fitted MILLET classifier; any model with `predict_proba` or `decision_function`; or a function from
-        series to (n_cases, n_classes) logits, in the order of `dataset.classes`.
+        A fitted MILLET classifier; any model with `predict_proba` or `decision_function`; or a torch module or a
+        function from series to (n_cases, n_classes) logits, in the order of `dataset.classes`.
     dataset : Dataset
         The cases, with labels, and with relevant timepoints where they are known. For your own arrays:
         ``Dataset(X=X, y=y)``.
@@ -138,7 +138,7 @@ def evaluate(
         "method": evidence.method,
     }
     row = Row(facts, seed)
-    _score_predictions(row, chosen, subject, codes)
+    _score_predictions(row, chosen, subject, classes, codes)
     _score_faithfulness(row, chosen, subject, evidence)
     _score_localisation(row, chosen, evidence)
     _score_scores(row, chosen, evidence)
@@ -194,6 +194,12 @@ def _classes(subject: Subject) -> NDArray[Any]:
 def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> Integers:
     places = {label: code for code, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in places]
+    if unknown and set(map(str, unknown)) <= set(map(str, places)):
+        raise LabelError(
+            f"The labels are the model's classes, but of another type: {unknown[0]!r} "
+            f"({type(unknown[0]).__name__}) among classes such as {next(iter(places))!r} "
+            f"({type(next(iter(places))).__name__}). Convert them, as by y.astype(clf.classes_.dtype)."
+        )
     if unknown:
         raise LabelError(
             f"{len(unknown)} of {len(labels)} cases have a label that is none of the model's classes "
@@ -223,13 +229,16 @@ def _chosen(asked: Sequence[str] | None, available: set[str]) -> set[str]:
     return possible if asked is None else set(asked)
 
 
-def _score_predictions(row: Row, chosen: set[str], subject: Subject, codes: Integers | None) -> None:
+def _score_predictions(
+    row: Row, chosen: set[str], subject: Subject, classes: NDArray[Any], codes: Integers | None
+) -> None:
     if codes is None:
         return
     from scipy.special import log_softmax, softmax
 
     logits = subject.logits
-    correct = logits.argmax(axis=1) == codes
+    if chosen & {"accuracy", "balanced_accuracy"}:
+        correct = _predicted(subject, classes) == codes
     if "accuracy" in chosen:
         row.add_share("accuracy", correct)
     if "balanced_accuracy" in chosen:
@@ -239,6 +248,23 @@ def _score_predictions(row: Row, chosen: set[str], subject: Subject, codes: Inte
         row.add_statistic("auroc", len(codes), lambda counts: auroc(probabilities, codes, counts))
     if "loss" in chosen:
         row.add_mean("loss", -log_softmax(logits, axis=1)[np.arange(len(codes)), codes])
+
+
+def _predicted(subject: Subject, classes: NDArray[Any]) -> Integers:
+    """Return the positions of the predicted classes, which an estimator's `predict` decides if it has one."""
+    greatest = subject.targets(None)
+    labels = subject.predictions()
+    if labels is None:
+        return greatest
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    predicted = np.array([places.get(label, -1) for label in labels.tolist()])
+    if n_other := int((predicted != greatest).sum()):
+        warn_user(
+            f"The model's predict gives {n_other} of {len(predicted)} cases another class than the one that its "
+            "predict_proba or decision_function rates highest. Accuracies follow predict; the loss, the AUROC and "
+            "what is measured of explanations follow the ratings."
+        )
+    return predicted
 
 
 def _score_faithfulness(row: Row, chosen: set[str], subject: Subject, evidence: _Evidence) -> None:

@@ -30,7 +30,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from millet.atomic import write_new
 from millet.bags import Bags
-from millet.checks import integer, jobs, number, random_generator
+from millet.checks import integer, jobs, number, random_generator, switch
 from millet.contract import check_normalise, data_summary
 from millet.description import plain_parameter
 from millet.errors import ParameterError, StorageError, lookup, warn_user
@@ -177,6 +177,8 @@ def check_parameters(classifier: Any) -> Recipe:
     number("tol", classifier.tol, at_least=0)
     number("validation_fraction", classifier.validation_fraction, above=0, below=1)
     number("checkpoint_seconds", classifier.checkpoint_seconds, at_least=0)
+    switch("early_stopping", classifier.early_stopping)
+    switch("warm_start", classifier.warm_start)
     if classifier.max_time is not None:
         number("max_time", classifier.max_time, above=0)
     check_normalise(classifier.normalise)

@@ -66,6 +66,12 @@ def all_cells(experiment: Experiment) -> list[Cell]:
     return cells
 
 
+def ensembles_of(members: Iterable[Cell], cells: Iterable[Cell]) -> list[Cell]:
+    """Return the ensembles, among all cells, to which any of some cells belong."""
+    pairs = {(cell.data.name, cell.model.name) for cell in members}
+    return [cell for cell in cells if cell.is_ensemble and (cell.data.name, cell.model.name) in pairs]
+
+
 def chosen(cells: Iterable[Cell], only: Collection[str], repeats: int | None) -> list[Cell]:
     """Return the cells of some datasets and models, and of the first repeats only.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from millet.benchmark.backends import Pool, WorkerLostError, check_place, open_pool
-from millet.benchmark.cells import Cell, all_cells, chosen, outstanding
+from millet.benchmark.cells import Cell, all_cells, chosen, ensembles_of, outstanding
 from millet.benchmark.costs import Costs
 from millet.benchmark.experiment import Experiment
 from millet.benchmark.folder import open_run
@@ -130,7 +130,7 @@ def run_benchmark(
     data = None if path is None else Path(path).absolute()
     with open_run(folder, experiment) as rows:
         if retry_failed:
-            again = {key for cell in now for key in cell.keys}
+            again = {key for cell in [*now, *ensembles_of(now, cells)] for key in cell.keys}
             rows.discard(lambda row: row["status"] == "failed" and key_of(row) in again)
         left = outstanding(now, {key_of(row) for row in rows.rows})
         if left:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cases
+from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, check_kept, load_known_cases
 from millet.errors import ParameterError
 from millet.watching import someone_watches
 
@@ -46,6 +46,7 @@ def explain(
 ) -> None:  # fmt: skip
     """Show the evidence of every timepoint, as numbers, as pictures or as a page to explore."""
     _check_files(out, report)
+    check_kept(source, out, report)
     _check_effects(out, target, palette, channels)
     import numpy as np
 

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from millet.cli.messages import wrap
-from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, load_known_cases, load_source
+from millet.cli.sources import DATA_HELP, NO_LABELS_HELP, SPLITS, check_kept, load_known_cases, load_source
 from millet.errors import LabelError, ParameterError, StorageError
 
 if TYPE_CHECKING:
@@ -87,11 +87,12 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     _remark_on_lonely_classes(train.y.tolist())
     with explained_interruption(unfinished) if checkpoints else nullcontext():
         classifier.fit(train.X, train.y)
+    replaced = ", in place of the model that was there" if out.exists() else ""
     classifier.save(out)
     if checkpoints:
         shutil.rmtree(unfinished, ignore_errors=True)
     click.echo(_fit_summary(classifier, train, test))
-    click.echo(f"Saved to {out}")
+    click.echo(f"Saved to {out}{replaced}")
     click.echo(f"Next: millet explain {_typed(out)} {_typed(source)} --out evidence.png --case 0")
 
 
@@ -119,6 +120,9 @@ def predict(
     from millet.atomic import atomic_path
     from millet.loading import load_classifier
 
+    check_kept(source, out)
+    if out is not None and out.suffix.lower() not in ("", ".csv", ".txt"):
+        raise ParameterError(f"Predictions are written as CSV, so --out must end in .csv; got {str(out)!r}.")
     classifier = load_classifier(model)
     cases = load_known_cases(source, path, split, classifier.classes_, no_labels=no_labels)
     probabilities = classifier.predict_proba(cases.X)

@@ -71,6 +71,13 @@ def load_known_cases(
     return replace(dataset, y=np.array(labels, dtype=object if None in found else classes.dtype))
 
 
+def check_kept(source: str, *outputs: Path | None) -> None:
+    """Refuse to write over the file that the cases are read from."""
+    for out in outputs:
+        if out is not None and out.exists() and Path(source).is_file() and out.samefile(source):
+            raise ParameterError(f"{out} is the file with the series, which would be lost. Write to another file.")
+
+
 def _check_effects(source: str, path: Path | None, split: str | None) -> None:
     """Refuse options for datasets if the source is a file."""
     if path is not None and _is_file(source):

@@ -1,6 +1,6 @@
 """Any model as one function: series in, one number per class out.
 
-In:  a `MilletClassifier`, anything of scikit-learn's kind, or a plain callable.
+In:  a `MilletClassifier`, anything of scikit-learn's kind, a torch module, or a plain callable.
 Out: logits, or what stands in for them, checked; read by `millet.metrics.perturbation`.
 """
 
@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from millet.bags import as_bags
 from millet.errors import MilletError, ParameterError, warn_user
 from millet.metrics.inputs import Floats, Mask
 
@@ -20,8 +22,8 @@ from millet.metrics.inputs import Floats, Mask
 SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 WANTED = (
-    "a fitted MilletClassifier, a model with predict_proba or decision_function, or a function from series to "
-    "(n_cases, n_classes)"
+    "a fitted MilletClassifier, a model with predict_proba or decision_function, a torch module, or a function from "
+    "series to (n_cases, n_classes)"
 )
 
 
@@ -39,9 +41,10 @@ def logits_of(model: Any, X: Any, n_cases: int, *, removed: Mask | None = None, 
     model : object
         The first of these that it has: `logits(X, removed=...)`, taken as it is; `predict_proba`, of which the
         logarithm is taken, with probabilities of at least 2.2e-16; `decision_function`, taken as it is, except that
-        for two classes its one number d becomes -d/2 and d/2, whose softmax is the model's; the result of any other
-        callable, taken as it is. A scikit-learn estimator that takes only tables is given series of one channel as a
-        table. An estimator's method `predict_proba` stands for the estimator.
+        for two classes its one number d becomes -d/2 and d/2, whose softmax is the model's; the result of a torch
+        module, which is given (B, C, T), cases of one length together and missing values filled; the result of any
+        other callable, taken as it is. A scikit-learn estimator that takes only tables is given series of one channel
+        as a table. An estimator's method `predict_proba` stands for the estimator.
     X : array or list
         The series, in a form that the model takes.
     n_cases : int
@@ -81,17 +84,53 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
     if hasattr(model, "predict_proba"):
         return f"{owner}.predict_proba", lambda X: _log_probabilities(model.predict_proba(X))
     if hasattr(model, "decision_function"):
-        return f"{owner}.decision_function", lambda X: _two_columns(model.decision_function(X))
+        return f"{owner}.decision_function", lambda X: _decisions(model, X)
     networks = sys.modules.get("millet.nn")  # whoever has a network has imported it
     if networks is not None and isinstance(model, networks.MilletNetwork):
         raise ParameterError(
             f"The model must be {WANTED}; got a MilletNetwork, of which "
             "MilletClassifier.of_networks(network) makes a classifier."
         )
+    if is_module(model):
+        if model.training:
+            raise ParameterError("The module is in training mode, where its outputs vary; call module.eval() first.")
+        return f"The module {owner!r}", lambda X: _module_output(model, X)
     if callable(model):
         name = getattr(model, "__name__", owner)
         return f"The model {name!r}", lambda X: _warned_of_probabilities(name, model(X))
     raise ParameterError(f"The model must be {WANTED}; got {owner}.")
+
+
+def is_module(model: Any) -> bool:
+    """Return whether the model is a torch module; torch is not loaded to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _module_output(module: Any, X: Any) -> Any:
+    torch = sys.modules["torch"]
+    bags = as_bags(X, normalise=False)
+    parameter = next(module.parameters(), torch.empty(0))
+    logits: list[Any] = [None] * len(bags)
+    for length in np.unique(bags.lengths):
+        alike = np.flatnonzero(bags.lengths == length)
+        with torch.inference_mode():
+            output = module(torch.from_numpy(bags.batch(alike).values).to(parameter.device, parameter.dtype))
+            rows = getattr(output, "logits", output).cpu().double().numpy()
+        for case, row in zip(alike, rows, strict=True):
+            logits[case] = row
+    return np.stack(logits)
+
+
+def predicts_otherwise(model: Any) -> bool:
+    """Return whether the model has a `predict` that need not give the class with the greatest logit."""
+    return not deletes_timepoints(model) and hasattr(model, "predict") and hasattr(model, "classes_")
+
+
+def predictions_of(model: Any, X: Any) -> NDArray[Any]:
+    """Return the labels that an estimator predicts for some series."""
+    labels: NDArray[Any] = np.asarray(model.predict(_as_known(model, X)))
+    return labels
 
 
 def _as_known(model: Any, X: Any) -> Any:
@@ -124,9 +163,16 @@ def _warned_of_probabilities(name: str, output: Any) -> Any:
     return output
 
 
-def _two_columns(decision: Any) -> Any:
-    array = np.asarray(decision, dtype=np.float64)
-    return np.stack([-array / 2, array / 2], axis=1) if array.ndim == 1 else array
+def _decisions(model: Any, X: Any) -> Any:
+    array = np.asarray(model.decision_function(X), dtype=np.float64)
+    if array.ndim == 1:
+        return np.stack([-array / 2, array / 2], axis=1)
+    if getattr(model, "decision_function_shape", None) == "ovo":
+        raise ParameterError(
+            f"The decision_function of this {type(model).__name__} compares classes in pairs; fit one with "
+            "decision_function_shape='ovr', which gives one number for each class."
+        )
+    return array
 
 
 def _called(name: str, call: Callable[[Any], Any], X: Any, advice: str) -> Any:

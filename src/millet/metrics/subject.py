@@ -23,7 +23,7 @@ from millet.explanation import Explanation
 from millet.explanation.matching import check_same_cases
 from millet.explanation.targets import find_codes
 from millet.metrics.inputs import Floats, Integers, Mask, as_numbers
-from millet.metrics.models import deletes_timepoints, logits_of, owner_of
+from millet.metrics.models import deletes_timepoints, logits_of, owner_of, predictions_of, predicts_otherwise
 from millet.metrics.removal import REMOVALS, delete
 from millet.watching import someone_watches
 
@@ -110,8 +110,16 @@ class Subject:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def predictions(self) -> NDArray[Any] | None:
+        """Return what an estimator's `predict` says of every case; None for models whose logits say it."""
+        if not predicts_otherwise(self._model):
+            return None
+        parts = [predictions_of(self._model, self._handed(self._series(cases))) for cases in self._whole()]
+        labels: NDArray[Any] = np.concatenate(parts)
+        return labels
+
     def targets(self, target: ArrayLike | None, scores: Any = None) -> Integers:
-        """Return the position of one class per case; by default the predicted class.
+        """Return the position of one class per case; by default the one with the greatest logit.
 
         Labels are those of the `Explanation`, which may also have names for them, or else those of the model. For a
         model without labels, such as a function, they are the positions.
@@ -188,10 +196,17 @@ class Subject:
 
     def _unperturbed(self) -> Floats:
         """Ask about every case as it is."""
-        starts = range(0, len(self), self._batch_size)
-        parts = [self._ask(np.arange(len(self))[start : start + self._batch_size]) for start in starts]
+        parts = [self._ask(cases) for cases in self._whole()]
         self._check_classes(parts)
         return np.concatenate(parts)
+
+    def _whole(self) -> list[Integers]:
+        """Return the numbers of all cases, as many at a time as the model is asked about."""
+        return np.array_split(np.arange(len(self)), range(self._batch_size, len(self), self._batch_size))
+
+    def _series(self, cases: Integers) -> list[Floats]:
+        raw = self._bags.raw(cases)
+        return [values[:, :length] for values, length in zip(raw, self.lengths[cases], strict=True)]
 
     def _check_classes(self, parts: list[Floats]) -> None:
         found = sorted({part.shape[1] for part in parts})
@@ -210,10 +225,9 @@ class Subject:
 
     def _ask(self, cases: Integers, gone: Mask | None = None) -> Floats:
         """Return the logits of some cases, without the timepoints that are gone."""
-        raw = self._bags.raw(cases)
         if deletes_timepoints(self._model) and (gone is None or self._fill is None):
-            return logits_of(self._model, raw, len(cases), removed=gone)
-        series = [values[:, :length] for values, length in zip(raw, self.lengths[cases], strict=True)]
+            return logits_of(self._model, self._bags.raw(cases), len(cases), removed=gone)
+        series = self._series(cases)
         if gone is None:
             return logits_of(self._model, self._handed(series), len(cases))
         if self._fill is None:

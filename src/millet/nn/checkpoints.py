@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import zipfile
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from millet.errors import ParameterError, StorageError, lookup, warn_user
-from millet.nn.network import MilletNetwork
+from millet.nn.network import MilletNetwork, positional_encoding
 from millet.nn.poolings import POOLINGS
 
 # Their names, as patterns, and ours. Blocks and layers have the same numbers.
@@ -58,6 +59,8 @@ _POOL_NAMES = [
     (r"(?:bag|instance)_classifier\.", "classify."),
 ]
 _POSITIONS = "positional_encoding.pe"
+# Files in half precision round them.
+POSITIONS_AGREE = 0.01
 
 
 def load_authors_checkpoint(
@@ -101,6 +104,7 @@ def load_authors_checkpoint(
             "code does. The paper's GAP baselines padded with zeros: pass padding='zeros' for one of these, or "
             "padding='replicate'."
         )
+    _check_positions(pool, path)
     network = MilletNetwork(
         n_channels=_n_channels(features, backbone, path),
         n_classes=_shape(pool, "classifier.weight", 2, path)[0],
@@ -109,14 +113,21 @@ def load_authors_checkpoint(
         padding=padding or "replicate",
         positions=_POSITIONS in pool,
     )
-    if network.pooling.classify.in_features != network.d_embedding:  # type: ignore[union-attr]
-        raise StorageError(f"{path} is damaged: its classifier does not fit the embeddings of a {backbone}.")
+    d_in = network.pooling.classify.in_features  # type: ignore[union-attr]
+    if d_in != network.d_embedding:
+        raise StorageError(
+            f"{path} is damaged, or of another size: its classifier takes embeddings of {d_in}, and those of the "
+            f"paper's {backbone} are of {network.d_embedding}."
+        )
     state = {f"backbone.{_rename(key, _NAMES[backbone])}": value for key, value in features.items()}
     state |= {f"pooling.{_rename(key, _POOL_NAMES)}": value for key, value in pool.items() if key != _POSITIONS}
     try:
         network.load_state_dict(state)
     except RuntimeError as error:
         raise StorageError(f"{path} is not a checkpoint of a {backbone} with {name} pooling: {error}") from None
+    whole = [name for name, value in state.items() if not value.is_floating_point() and "num_batches" not in name]
+    if whole:
+        raise StorageError(f"{path} holds {state[whole[0]].dtype} weights ({whole[0]}); they must not be quantised.")
     broken = [name for name, value in network.state_dict().items() if not value.isfinite().all()]
     if broken:
         raise StorageError(f"{path} is damaged, or its training diverged: {broken[0]} is not finite.")
@@ -125,6 +136,8 @@ def load_authors_checkpoint(
 
 def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
     try:
+        if zipfile.is_zipfile(path) and (damaged := zipfile.ZipFile(path).testzip()):  # torch does not look
+            raise StorageError(f"{path} is damaged: the part {damaged} has another checksum than when it was saved.")
         state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise StorageError(f"{path} does not exist.") from None
@@ -133,6 +146,8 @@ def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
             f"{path} holds more than weights, which could run any code when it is read, or is damaged. Save the "
             "state_dict alone: torch.save(network.state_dict(), path)."
         ) from None
+    except StorageError:
+        raise
     except Exception as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise StorageError(
@@ -164,6 +179,20 @@ def _networks_in(state: object, prefix: str = "") -> dict[str, dict[str, dict[st
             parts = found.setdefault(f"{prefix}{match[1]}", {"feature_extractor": {}, "pool": {}})
             parts[match[2]][match[3]] = value
     return found
+
+
+def _check_positions(pool: Mapping[str, Tensor], path: object) -> None:
+    """Refuse positional encodings of other positions than ours, which take their place."""
+    if _POSITIONS not in pool:
+        return
+    theirs = pool[_POSITIONS].float().squeeze()
+    if theirs.ndim == 2:
+        ours = positional_encoding(torch.arange(len(theirs)), theirs.shape[1])
+        if bool(((ours - theirs).abs() < POSITIONS_AGREE).all()):
+            return
+    raise StorageError(
+        f"The positional encodings in {path} are not those of the released code, which this network would add."
+    )
 
 
 def _backbone_of(features: Mapping[str, Tensor], path: object) -> str:

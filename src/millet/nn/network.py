@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from millet.checks import integer, number
+from millet.checks import integer, number, switch
 from millet.errors import ParameterError, SeriesError, lookup
 from millet.nn.backbones import FCN, Backbone, InceptionTime, ResNet, valid_timepoints
 from millet.nn.dropout import BatchDropout
@@ -116,7 +116,7 @@ class MilletNetwork(nn.Module):
         self.n_channels = integer("n_channels", n_channels, at_least=1)
         self.n_classes = integer("n_classes", n_classes, at_least=1)
         original = pooling == "gap" or pooling is GapPooling or isinstance(pooling, GapPooling)
-        self.positions = (not original) if positions is None else bool(positions)
+        self.positions = (not original) if positions is None else switch("positions", positions)
         rate = (0.0 if original else 0.1) if dropout is None else number("dropout", dropout, at_least=0, below=1)
         edge = ("zeros" if original else "replicate") if padding is None else padding
         self.backbone = _build_backbone(backbone, self.n_channels, edge)

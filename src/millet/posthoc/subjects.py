@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from millet.bags import Bags, as_bags
 from millet.containers import is_table
 from millet.errors import ParameterError
-from millet.metrics.models import logits_of, owner_of
+from millet.metrics.models import is_module, logits_of, owner_of
 
 if TYPE_CHECKING:
     from millet.contract import EvidenceClassifier
@@ -168,10 +168,9 @@ def make_subject(model: Any, X: Any, batch_size: int) -> Subject:
     """
     # A model can be of either kind only if its module has been imported: torch is not loaded to find out.
     model = owner_of(model)
-    classifier, torch = sys.modules.get("millet.classifier"), sys.modules.get("torch")
-    contract = sys.modules.get("millet.contract")
+    classifier, contract = sys.modules.get("millet.classifier"), sys.modules.get("millet.contract")
     is_classifier = classifier is not None and isinstance(model, classifier.MilletClassifier)
-    if is_classifier or (torch is not None and isinstance(model, torch.nn.Module)):
+    if is_classifier or is_module(model):
         from millet.posthoc.networks import classifier_subject, module_subject
 
         make = classifier_subject if is_classifier else module_subject

@@ -27,6 +27,7 @@ from millet.report.layout import Picture, Section, Table, mean, shown
 from millet.report.names import MILLET_POOLINGS, OWN, has_networks, model_title
 from millet.report.published import Published
 from millet.report.rows import Row, Run
+from millet.report.ucr import are_of_the_paper
 from millet.report.webtraffic import GINI_NOTE
 
 if TYPE_CHECKING:
@@ -168,7 +169,8 @@ def _table(run: Run, dataset: str, explainers: Sequence[Explainer], cases: Seque
     )
     n_classes = explainers[0].row.number("n_classes") or n_kept
     covered = f"{len(cases)} of {n_classes:.0f} classes"
-    return Table(f"{dataset}: explanations side by side", "Fig. 7", covered, header, rows, notes)
+    source = "Fig. 7" if are_of_the_paper([dataset]) else ""
+    return Table(f"{dataset}: explanations side by side", source, covered, header, rows, notes)
 
 
 def _picture(

@@ -15,7 +15,7 @@ from pathlib import Path
 from millet.atomic import atomic_path
 from millet.datasets.catalogue import WEB_TRAFFIC
 from millet.datasets.locate import search_folders
-from millet.errors import did_you_mean
+from millet.errors import StorageError, did_you_mean
 from millet.plots import save_figure
 from millet.report.ablation import ablation_section, has_steps
 from millet.report.comparison import comparison_section
@@ -131,6 +131,7 @@ def write_report(
     comparable = bool(run.done) and (are_of_the_paper(run.datasets) or WEB_TRAFFIC.name in run.datasets)
     notes = (*run.notes, *notes, *(missing_notes(results) if comparable else ()))
     page = target / "report.md"
+    _check_own(page)
     before = _pictures_of(page)
     pictures = sum((save_pictures(section, target) for section in sections), ())
     with atomic_path(page) as temporary:
@@ -138,6 +139,12 @@ def write_report(
     for stale in before - set(pictures):
         stale.unlink(missing_ok=True)
     return Report(page, pictures, _text(run, sections, notes))
+
+
+def _check_own(page: Path) -> None:
+    """Refuse to replace a page that no report was written to: its third line says how far its run has come."""
+    if page.is_file() and not re.match(r"# .*\n\n.*\d failed\b", page.read_text("utf-8", "replace")):
+        raise StorageError(f"{page} is not a report of MILLET's, and would be lost. Choose another --out.")
 
 
 def _pictures_of(page: Path) -> set[Path]:

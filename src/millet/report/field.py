@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millet.report.names import MODELS, STATE_OF_THE_ART, model_title
+from millet.report.paper import PAPER_REPEATS
 from millet.report.published import Published
 from millet.report.rows import Run
 from millet.statistics import Comparison, compare_classifiers
@@ -40,6 +41,8 @@ class Field:
         Datasets on which our results are means of single models, because not all our models have an ensemble there.
     left_out : tuple of str
         Classifiers with results on so few datasets that hardly any would be left to compare the others on.
+    n_members : int
+        Members of our ensembles.
     """
 
     classifiers: tuple[str, ...]
@@ -48,6 +51,7 @@ class Field:
     values: NDArray[np.float64]
     of_singles: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    n_members: int = PAPER_REPEATS
 
     def column(self, classifier: str) -> NDArray[np.float64]:
         """Return a classifier's results, of shape (n_datasets,)."""
@@ -81,6 +85,8 @@ class Field:
         notes = singles_notes(len(self.of_singles), len(self.datasets))
         if notes and not all(self.ours):
             notes = (*notes, "The authors' published results are ensembles.")
+        if self.n_members != PAPER_REPEATS and any(self.ours) and len(self.of_singles) < len(self.datasets):
+            notes = (*notes, f"Our ensembles have {self.n_members} members, the authors' {PAPER_REPEATS}.")
         if self.left_out:
             listed = ", ".join(map(model_title, self.left_out))
             notes = (*notes, f"Left out, with results on less than half as many datasets as others have: {listed}.")
@@ -149,7 +155,9 @@ def gather_field(
     ours = tuple(is_ours for is_ours, _ in kept.values())
     of_singles = tuple(name for name in shared if any(ours) and not results[name].are_ensembles)
     left_out = tuple(name for name, count in counts.items() if count and name not in kept)
-    return Field(tuple(kept), ours, shared, table[whole], of_singles, left_out)
+    repeats = run.experiment.get("repeats")
+    n_members = repeats if isinstance(repeats, int) else PAPER_REPEATS
+    return Field(tuple(kept), ours, shared, table[whole], of_singles, left_out, n_members)
 
 
 def _covering(counts: Mapping[str, int]) -> list[str]:

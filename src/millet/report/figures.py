@@ -126,7 +126,7 @@ def plot_head_to_head(
         axes.set_title(score, fontsize=SMALL + 1, loc="left")
         axes.set(xlim=(low, 1.02), ylim=(low, 1.02), aspect="equal")
         _label(axes, plain_text(names[1]), plain_text(names[0]))
-        extremes = dict.fromkeys((duel.best, duel.worst))
+        extremes = [duel.best] * (duel.wins > 0) + [duel.worst] * (duel.losses > 0)
         name_points(axes, [(datasets[place], (float(second[place]), float(first[place]))) for place in extremes])
     return axes
 

@@ -170,12 +170,15 @@ def compared(cell: Cell, digits: int = 3) -> tuple[str, ...]:
     """Return the cells of a row under the name and `COMPARED`: ensembles beside ensembles, runs beside runs.
 
     The mean of our single repeats is inside the authors' spread where it lies between their least and greatest. It
-    is compared with the paper's figure where nothing is known about the authors' single repeats.
+    is compared with the paper's figure, which is an ensemble's, where nothing is known about the authors' single
+    repeats; an asterisk says so.
 
     Examples
     --------
     >>> compared(Cell("GAP FCN", 0.76, 0.75, [0.7, 0.72], [0.69, 0.72, 0.73]))
     ('GAP FCN', '0.760', '0.750', '+0.010', '0.710 (2)', '0.713, 0.690 to 0.730', '-0.003', 'yes')
+    >>> compared(Cell("GAP FCN", None, 0.75, [0.7, 0.72]))[-2]
+    '-0.040 *'
     """
     runs, authors = mean(cell.our_runs), mean(cell.authors_runs)
     spread = run_spread(np.asarray(cell.authors_runs)) if len(cell.authors_runs) >= 2 else None
@@ -186,9 +189,16 @@ def compared(cell: Cell, digits: int = 3) -> tuple[str, ...]:
         shown_difference(cell.ours, cell.paper, digits),
         NONE if runs is None else f"{shown(runs, digits)} ({len(cell.our_runs)})",
         f"{shown(authors, digits)}, {spread.low:.{digits}f} to {spread.high:.{digits}f}" if spread else NONE,
-        shown_difference(runs, cell.paper if authors is None else authors, digits),
+        f"{shown_difference(runs, cell.paper, digits)} *"
+        if _is_mixed(cell)
+        else shown_difference(runs, authors, digits),
         spread.verdict(runs) if spread and runs is not None else NONE,
     )
+
+
+def _is_mixed(cell: Cell) -> bool:
+    """Return whether single models are compared with an ensemble, for want of anything else."""
+    return bool(cell.our_runs) and not cell.authors_runs and cell.paper is not None
 
 
 def comparison(
@@ -217,10 +227,13 @@ def comparison(
     kept_header, kept_rows = without_empty_columns(header, rows)
     if any(cell.our_runs for cell in cells):
         notes = (*notes, RUNS_NOTE if any(cell.authors_runs for cell in cells) else OUR_RUNS_NOTE)
+    if any(map(_is_mixed, cells)):
+        notes = (*notes, MIXED_NOTE)
     return Table(title, source, coverage, kept_header, kept_rows, tuple(notes), is_detail)
 
 
 RUNS_NOTE = "Runs: the mean of single models, with the number of ours and the authors' lowest and highest."
+MIXED_NOTE = "* Our single models beside the paper's ensembles, since the authors' single ones are not known here."
 OUR_RUNS_NOTE = "Runs: the mean of single models, and their number."
 
 
@@ -254,12 +267,12 @@ def shown_difference(ours: float | None, theirs: float | None, digits: int = 3) 
 
     Examples
     --------
-    >>> shown_difference(0.5, 0.75), shown_difference(None, 1.0)
-    ('-0.250', '–')
+    >>> shown_difference(0.5, 0.75), shown_difference(0.5, 0.50001), shown_difference(None, 1.0)
+    ('-0.250', '+0.000', '–')
     """
     if ours is None or theirs is None:
         return NONE
-    return f"{ours - theirs:+.{digits}f}"
+    return f"{round(ours - theirs, digits) + 0.0:+.{digits}f}"
 
 
 def mean(numbers: Sequence[float | None]) -> float | None:

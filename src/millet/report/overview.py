@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from millet.report.layout import NONE, Section, Table, no_emphasis
 from millet.report.names import MODELS
+from millet.report.paper import PAPER_REPEATS
 from millet.report.progress import progress_of
 from millet.report.rows import Run
 
-PAPER_RECIPE, PAPER_REPEATS = "paper", 5
+PAPER_RECIPE = "paper"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from typing import Any
 from millet.carried import carried
 from millet.errors import UnknownNameError, did_you_mean
 
+PAPER_REPEATS = 5
+
 
 @dataclass(frozen=True)
 class PaperTable:

@@ -162,7 +162,8 @@ def _duels(pairs: Mapping[str, Field]) -> Table:
     rows = []
     for rival, field in pairs.items():
         duel = head_to_head(field.column(BEST), field.column(rival))
-        best, worst = (f"{field.datasets[place]} {duel.gains[place]:+.3f}" for place in (duel.best, duel.worst))
+        best = NONE if not duel.wins else f"{field.datasets[duel.best]} {duel.gains[duel.best]:+.3f}"
+        worst = NONE if not duel.losses else f"{field.datasets[duel.worst]} {duel.gains[duel.worst]:+.3f}"
         count = paper.value("wins_or_draws", rival, "count")
         rows.append((
             title(rival, field), f"{duel.wins} / {duel.draws} / {duel.losses}",

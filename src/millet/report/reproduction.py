@@ -45,11 +45,14 @@ READING = (
     "sources: the rows in `results`, the figures of the paper's tables (`results/published`), and per-dataset "
     "results that the authors and others have published. Only the reasons in the first two tables are written by "
     "hand (`results/reasons.toml`).",
-    "Three things to know before you read on:",
+    "Four things to know before you read on:",
     "- Every table says how much of the paper's grid it covers; *At a glance* says which runs follow a recipe other "
     'than the paper\'s, such as "fast" with a tenth of its steps, or have fewer networks.\n'
     "- *The authors'*, in the table of claims, is what their single networks give on the same datasets or, where "
-    "there are no such figures, what the paper prints.\n"
+    "there are no such figures, what the paper prints; of claims about all 85 datasets it is what their ensembles "
+    "give on those.\n"
+    "- A claim holds, *yes*, if it is so in our rows, however little is between them: networks of one model often "
+    "differ by more, as the tables show. It holds *in part* if it is so in at least half of its cases.\n"
     "- *Inside spread*: does the mean of our networks lie between the lowest and the highest of the authors' five "
     "runs, or within two standard deviations of their mean? Chance alone puts some outside; the second table says "
     "how many. It says yes if chance would put so few inside at least once in twenty times.",

@@ -99,6 +99,10 @@ class _Trainer:
         self.steps_per_epoch = recipe.steps_per_epoch_for(len(cases))
         self.n_epochs = recipe.n_epochs_for(len(cases))
         self.dtype = next(network.parameters()).dtype
+        if self.dtype == torch.float16:
+            # The usual 1e-8 is 0 there, as are squares of small gradients: some processors then divide 0 by 0.
+            for group in self.optimizer.param_groups:
+                group["eps"] = 1e-4
         self.loss_dtype = torch.promote_types(self.dtype, torch.float32)
         weights = options.class_weights
         self.class_weights = (
