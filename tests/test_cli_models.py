@@ -167,8 +167,10 @@ def test_what_to_type_next_can_be_typed(aeon_data, tmp_path, monkeypatch):
     assert Path("evidence.png").exists()
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    run("fit", "../-my series.ts", "--model", "minirocket", "--out", ".")
+    again = ["fit", "../-my series.ts", "--model", "minirocket", "--out", "."]
+    assert "in place of" not in run(*again).output
     assert Path("model.json").exists()
+    assert "in place of the model that was there" in run(*again).output
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz", "csv"])

@@ -66,7 +66,7 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
 
     After an interruption the same command continues where it stopped, unless several networks are averaged by +.
     """
-    from millet.storage import check_target
+    from millet.storage import DESCRIPTION, check_target
     from millet.zoo import count_with, make_classifier
 
     out = out if out.name not in ("", "..") else out.resolve()
@@ -87,7 +87,7 @@ def fit(source: str, out: Path, model: str, path: Path | None, quiet: bool, **op
     _remark_on_lonely_classes(train.y.tolist())
     with explained_interruption(unfinished) if checkpoints else nullcontext():
         classifier.fit(train.X, train.y)
-    replaced = ", in place of the model that was there" if out.exists() else ""
+    replaced = ", in place of the model that was there" if (out / DESCRIPTION).exists() else ""
     classifier.save(out)
     if checkpoints:
         shutil.rmtree(unfinished, ignore_errors=True)
