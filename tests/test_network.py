@@ -133,6 +133,17 @@ def test_positional_encodings_are_the_papers_sines_and_cosines(d_model, position
     np.testing.assert_allclose(encoding.numpy(), encode_positions(np.array(positions), d_model), atol=rounding)
 
 
+def test_positional_encodings_do_not_depend_on_torchs_default_precision():
+    expected = positional_encoding(torch.arange(30), 8)
+    torch.set_default_dtype(torch.float64)  # as training in double precision does
+    try:
+        found = positional_encoding(torch.arange(30), 8)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, expected)
+
+
 def test_positions_start_at_0():
     assert positional_encoding(torch.arange(2), 4)[0].tolist() == [0.0, 1.0, 0.0, 1.0]
 

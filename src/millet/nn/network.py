@@ -45,13 +45,14 @@ def positional_encoding(positions: Tensor, d_model: int) -> Tensor:
     """Return the sines and cosines of Vaswani et al. (2017) for any positions: (..., T) -> (..., T, d_model).
 
     Positions start at 0 as in the released code (the paper's text says 1). Single precision is the released code's
-    too: checkpoints were trained with its rounding.
+    too: checkpoints were trained with its rounding. Torch's default, which training in double precision changes, does
+    not matter.
     """
-    even = torch.arange(0, d_model, 2, device=positions.device)
+    even = torch.arange(0, d_model, 2, device=positions.device, dtype=torch.float32)
     frequency = torch.exp(even * (-math.log(10000.0) / d_model))[:, None]
     angle = positions[..., None, :].to(frequency.dtype) * frequency
     # Laid out like the embeddings that it is added to: neighbouring timepoints are neighbours in memory.
-    encoding = torch.empty((*positions.shape[:-1], d_model, positions.shape[-1]), device=positions.device)
+    encoding = angle.new_empty((*positions.shape[:-1], d_model, positions.shape[-1]))
     encoding[..., 0::2, :] = angle.sin()
     encoding[..., 1::2, :] = angle.cos()[..., : d_model // 2, :]
     return encoding.transpose(-1, -2)
