@@ -92,8 +92,7 @@ def _output_of(model: Any) -> tuple[str, Callable[[Any], Any]]:
             "MilletClassifier.of_networks(network) makes a classifier."
         )
     if is_module(model):
-        if model.training:
-            raise ParameterError("The module is in training mode, where its outputs vary; call module.eval() first.")
+        check_inference(model)
         return f"The module {owner!r}", lambda X: _module_output(model, X)
     if callable(model):
         name = getattr(model, "__name__", owner)
@@ -105,6 +104,12 @@ def is_module(model: Any) -> bool:
     """Return whether the model is a torch module; torch is not loaded to find out."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def check_inference(module: Any) -> None:
+    """Refuse a torch module in training mode."""
+    if module.training:
+        raise ParameterError("The module is in training mode, where its outputs vary; call module.eval() first.")
 
 
 def _module_output(module: Any, X: Any) -> Any:

@@ -136,8 +136,7 @@ def load_authors_checkpoint(
 
 def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
     try:
-        if zipfile.is_zipfile(path) and (damaged := zipfile.ZipFile(path).testzip()):  # torch does not look
-            raise StorageError(f"{path} is damaged: the part {damaged} has another checksum than when it was saved.")
+        _check_sums(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise StorageError(f"{path} does not exist.") from None
@@ -164,6 +163,15 @@ def _read_parts(path: Path) -> dict[str, dict[str, Tensor]]:
             f"{path} holds several networks: {', '.join(sorted(networks))}. Save the state_dict of one alone."
         )
     return next(iter(networks.values()))
+
+
+def _check_sums(path: Path) -> None:
+    """Refuse a file whose parts have changed since it was saved, for which torch does not look."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as file:
+            damaged = file.testzip()
+        if damaged:
+            raise StorageError(f"{path} is damaged: the part {damaged} has another checksum than when it was saved.")
 
 
 def _networks_in(state: object, prefix: str = "") -> dict[str, dict[str, dict[str, Tensor]]]:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from millet.bags import Bags, Batch, as_bags, remove_timepoints
-from millet.errors import ParameterError
 from millet.fitting import choose_hardware
-from millet.metrics.models import logits_of
+from millet.metrics.models import check_inference, logits_of
 from millet.nn import MilletNetwork
 from millet.posthoc.subjects import Array, Floats, Subject
 
@@ -78,8 +77,7 @@ def classifier_subject(classifier: MilletClassifier, X: Any, batch_size: int) ->
 
 def module_subject(module: nn.Module, X: Any, batch_size: int) -> NetworkSubject:
     """Return a torch module and the cases, not normalised; the classes are 0, 1, 2 ..."""
-    if module.training:
-        raise ParameterError("The module is in training mode, where its outputs vary; call module.eval() first.")
+    check_inference(module)
     return NetworkSubject([module], as_bags(X, normalise=False), None, batch_size)
 
 
